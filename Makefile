@@ -93,9 +93,7 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
 interceptor: ## build and test the jar that records Java applications (ARGS=-Dkafka.version=4.4.0)
-	@mvn -q -B -f kraftcheck/live/interceptor/pom.xml package $(ARGS)
-	@cp kraftcheck/live/interceptor/target/kraftcheck-interceptor.jar .
-	@echo kraftcheck-interceptor.jar
+	@cd kraftcheck/live/interceptor && mvn -q -B package $(ARGS) && cp target/*.jar $(CURDIR)
 
 bench: setup ## the figures of README.md, measured now (ARGS="name ..." for benchmarks)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -2,7 +2,8 @@
 
 Kafka's ProducerPerformance writes batches of 16 kB to one broker on this machine, in turn without
 and with the interceptor. The throughput depends on what else the machine does, so the processor's
-time of the producer's JVM is told, too. The first round warms up and does not count.
+time of the producer's JVM is told, too. The first round warms up and does not count. Before that, a
+program without a broker tells the processor's time of the interceptor for a record.
 """
 
 from __future__ import annotations
@@ -53,12 +54,24 @@ def run(cluster: Cluster, jar: Path, size: int, count: int, history: Path | None
     return Cost(rate, used.ru_utime + used.ru_stime)
 
 
+def cost(jar: Path, history: Path) -> None:
+    """Prints the medians of what the interceptor takes for a record, after warming up."""
+    call = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{jar}:{class_path()}"]
+    call += [str(Path(__file__).with_name("Interceptor.java")), str(history)]
+    said = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    rounds = [tuple(map(int, line.split())) for line in said.splitlines()][2:]
+    thread, jvm = (median(column) for column in zip(*rounds, strict=True))
+    print(f"the interceptor: {thread:.0f} ns of the application's thread, {jvm:.0f} ns of the JVM")
+    history.unlink()
+
+
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     with tempfile.TemporaryDirectory(prefix="interceptor-") as temporary:
         folder = Path(temporary)
         jar = folder / interceptor.JAR
         interceptor.build(jar)
+        cost(jar, folder / "history.jsonl")
         cluster = Cluster.up(folder / "cluster", "single")
         try:
             for size, count in SIZES:

@@ -42,16 +42,17 @@ def interceptor(out: Path, screen: Screen) -> int:
     """Build the jar of the interceptors."""
     from kraftcheck.live import interceptor as work
 
-    _tried(lambda: work.build(out))
+    jar = out / work.JAR if out.is_dir() else out
+    _tried(lambda: work.build(jar))
     told = {
         role: work.settings(name, Path("/PATH/history.jsonl"))
         for role, name in (("producer", work.PRODUCER), ("consumer", work.CONSUMER))
     }
-    screen.line(f"jar         {out}")
-    for role, settings in told.items():
-        for name, value in settings.items():
+    screen.line(f"jar         {jar}")
+    for role, each in told.items():
+        for name, value in each.items():
             screen.line(f"{role:<10}  {name}={value}")
-    screen.document({"jar": str(out), **told})
+    screen.document({"jar": str(jar), **told})
     return exits.HOLDS
 
 

@@ -61,6 +61,10 @@ def judge_log(
     judged = _judged(found, facts, terms)
     if not history.real_time:
         judged = _without_real_time(judged)
+    if judged.verdict == UNKNOWN and judged.reason and history.omissions.reads:
+        # It may have been said already that consumers read to the end.
+        reason = f"{judged.reason.partition(': say ')[0]}; but not every read was recorded"
+        return msgspec.structs.replace(judged, reason=reason)
     if history.omissions.dropped and judged.verdict == HOLDS:
         reason = f"not everything was recorded: {history.omissions.dropped}"
         return msgspec.structs.replace(judged, verdict=UNKNOWN, reason=reason)

@@ -233,12 +233,13 @@ def record(
 
 
 @click.command()
-@click.option("--out", type=PAGE, required=True, help="The jar to write.")
+@click.option("--out", type=FOLDER, required=True, help="The jar to write, or a folder for it.")
 @shown
 def interceptor(**options: Any) -> int:
-    """Build the jar that records any Java application, and print the properties it needs.
+    """Build the jar that records any Java application.
 
-    Maven compiles it. `check` judges the file that it writes (docs/interceptor.md).
+    Maven compiles it. The properties that clients need are printed. `check` judges the file that
+    the jar writes (docs/interceptor.md).
 
     \b
     Example: kraftcheck interceptor --out kraftcheck-interceptor.jar

@@ -13,7 +13,7 @@ from kraftcheck.verbs.options import BUG, RULES, SEED, judged
 
 @click.group()
 def storage() -> None:
-    """What crashes leave of a log on disk, and what Kafka makes of it.
+    """What crashes leave of a log on disk, and what Kafka does.
 
     \b
     Example: kraftcheck storage crash --states 10000

@@ -269,10 +269,7 @@ def shrink(
     target.parent.mkdir(parents=True, exist_ok=True)
     artifacts.write_whole(target, write(found.script))
     failure, before = found.failure, len(script.moves)
-    test = []
-    if junit_test is not None and wrong is not None:
-        artifacts.write_whole(junit_test, junit.render(wrong, junit_test.stem, failure.name))
-        test = [("test", str(junit_test))]
+    test = _tested(junit_test, wrong, failure.name)
     now = f"{before} moves, now {len(found.script.moves)}, after {found.attempts:,} attempts"
     facts = [
         *(("what", failure.name), ("", failure.what)),
@@ -287,3 +284,11 @@ def shrink(
     }
     of = (component, found.script, target)
     return replaying.followed(*of, kafka, judged_by, screen, facts=facts, told=told)
+
+
+def _tested(place: Path | None, wrong: Wrong | None, violates: str) -> list[tuple[str, str]]:
+    """Writes the test, if one is asked for; what is said of it."""
+    if place is None or wrong is None:
+        return []
+    artifacts.write_whole(place, junit.render(wrong, place.stem, violates))
+    return [("test", str(place))]

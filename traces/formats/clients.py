@@ -5,7 +5,9 @@ A JSON object a line, in the order of one thread for each JVM; several JVMs may 
     begin, state, end    of a JVM's part of the file; without `end` it was killed, or left clients
                          open; the state `failed` says that nothing more could be written
     client, close        a producer or a consumer, with the settings that promises depend on
-    send                 before a record is sent: its id, which the record carries in a header
+    send                 before a record is sent: its id, which the record carries in a header;
+                         `count` records whose ids follow each other may share a line, and so may
+                         their acknowledgements
     acked, failed        what became of a send; clients of 4.0 and earlier do not tell the id
     read                 what a poll returned of a partition: offsets and ids
     committed            offsets that a consumer committed; not judged
@@ -43,6 +45,8 @@ from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError, Omissions
 
 NAME: Final = "clients"
+COUNT_MAX: Final = 100_000
+"""Records that one line may be about; the interceptor's buffer has fewer."""
 TOGETHER: Final = 500
 """The records of unknown producers that are one operation, which saves memory: it has no end, so it
 claims nothing of their order."""
@@ -100,6 +104,7 @@ class _Send(_OfClient, tag="send"):
     id: str
     topic: str
     partition: int | None = None
+    count: int = 1
 
 
 class _Acked(_OfClient, tag="acked"):
@@ -107,6 +112,7 @@ class _Acked(_OfClient, tag="acked"):
     offset: int
     partition: int | None = None
     id: str | None = None
+    count: int = 1
 
 
 class _Failed(_OfClient, tag="failed"):
@@ -242,19 +248,36 @@ class _Lines:
         if who not in self.clients:
             raise HistoryError(self.path, line, f"client {each.client} has no line of its own")
         if isinstance(each, _Send):
-            if each.id in self.sends:
-                raise HistoryError(self.path, line, f"{each.id} is sent twice")
-            self.sends[each.id] = line, each
+            for name in self._names(line, each):
+                if name in self.sends:
+                    raise HistoryError(self.path, line, f"{name} is sent twice")
+                self.sends[name] = line, each
         elif isinstance(each, _Acked):
-            if each.id is None:
-                self.unnamed.append((line, each))
-            else:
-                self.acked[each.id] = line, each
+            names = self._names(line, each)
+            for at, name in enumerate(names):
+                offset = each.offset + at if each.offset >= 0 else each.offset
+                own = msgspec.structs.replace(each, offset=offset) if at else each
+                if name is None:
+                    self.unnamed.append((line, own))
+                else:
+                    self.acked[name] = line, own
         elif isinstance(each, _Failed):
             if each.id is not None:
                 self.errors[each.id] = each
         elif isinstance(each, _Read):
             self.reads[who].append((line, each))
+
+    def _names(self, line: int, each: _Send | _Acked) -> list[Any]:
+        """The ids of the records that a line is about; None for those it does not name."""
+        if not 1 <= each.count <= COUNT_MAX:
+            said = f"count is {each.count}, not a number from 1 to {COUNT_MAX:,}"
+            raise HistoryError(self.path, line, said)
+        if each.id is None or each.count == 1:
+            return [each.id] * each.count
+        jvm, _, number = each.id.rpartition("-")
+        if not number.isascii() or not number.isdecimal():
+            raise HistoryError(self.path, line, f"{shown(each.id)} is no id that has a next one")
+        return [f"{jvm}-{int(number) + at}" for at in range(each.count)]
 
     def sender(self, name: str) -> Who:
         """Who sent the record of this id."""

@@ -148,7 +148,8 @@ def test_each_part_of_a_verdict_is_a_case(
 
 NO_VERDICT = {
     *("bugs list", "bugs show", "bugs campaigns", "bugs matrix", "convert", "ctl", "manual"),
-    *("record", "spec list", "spec render", "spec export"),
+    *("explore", "likelihood", "spec explore", "sql"),
+    *("interceptor", "record", "spec list", "spec render", "spec export"),
     *("cluster fetch", "cluster up", "cluster down", "cluster status", "cluster start"),
     *("cluster stop", "cluster kill", "cluster pause", "cluster resume"),
     *("cluster partition", "cluster heal"),

@@ -90,6 +90,20 @@ def test_another_record_at_an_acknowledged_offset_is_found(tmp_path: Path) -> No
     assert report.verdict == "violated"
 
 
+def test_one_line_may_be_about_many_records(tmp_path: Path) -> None:
+    """As if each had a line: a lost one among them is found."""
+    lines = [send(0, 10, count=3), acked(0, 12, 0) | {"count": 3}]
+    every = got(20, (0, 0), (1, 1), (2, 2))
+    assert judged(tmp_path, *HEADS, *lines, every, *ENDS, complete=True).holds
+    lost = judged(tmp_path, *HEADS, *lines, got(20, (0, 0), (2, 2)), *ENDS, complete=True)
+    assert lost.verdict == "violated"
+    unnamed = [send(0, 10, count=3), acked(0, 12) | {"count": 3}]
+    assert judged(tmp_path, *HEADS, *unnamed, every, *ENDS, complete=True).holds
+    for count in (0, 10**9):
+        with pytest.raises(kraftcheck.BadInput, match="not a number from 1"):
+            judged(tmp_path, *HEADS, send(0, 10, count=count), *ENDS)
+
+
 # -- Clients of 4.0 and earlier: acknowledgements without an id
 
 
@@ -171,6 +185,7 @@ def test_a_killed_consumer_may_have_read_what_nobody_else_did(tmp_path: Path) ->
     lines = [*HEADS, *WRITTEN, got(20, (0, 0)), ENDS[0]]
     report = judged(tmp_path, *lines, complete=True)
     assert report.verdict == "unknown"
+    assert report.evidence[0].endswith("never read; but not every read was recorded")
     assert judged(tmp_path, *lines, ENDS[1], complete=True).verdict == "violated"
 
 

@@ -193,18 +193,18 @@ final class HistoryFile {
                 last = closing;
             }
             lost += missing;
+            Event before = null;
             for (int at = 0; at < count; at++) {
-                if (line.length() == 0) {
-                    start();
-                }
-                taken[at].write(line);
+                Event next = taken[at];
                 taken[at] = null;
-                line.raw("\n");
                 pending++;
-                if (line.length() > CHUNK) {
-                    flush();
+                if (before != null && before.absorb(next)) {
+                    continue;
                 }
+                append(before);
+                before = next;
             }
+            append(before);
             if (line.length() > 0) {
                 flush();
             }
@@ -215,6 +215,20 @@ final class HistoryFile {
             if (count == 0) {
                 LockSupport.parkNanos(IDLE_NS);
             }
+        }
+    }
+
+    private void append(Event event) {
+        if (event == null) {
+            return;
+        }
+        if (line.length() == 0) {
+            start();
+        }
+        event.write(line);
+        line.raw("\n");
+        if (line.length() > CHUNK) {
+            flush();
         }
     }
 

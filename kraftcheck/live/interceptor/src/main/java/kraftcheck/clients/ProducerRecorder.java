@@ -16,6 +16,9 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  * that fail before an interceptor is called.
  */
 public final class ProducerRecorder implements ProducerInterceptor<Object, Object> {
+    private static final long NO_OFFSET = -2;
+    private static final long TOGETHER_NS = 1_000_000;
+
     private Recorder recorder;
 
     @Override
@@ -52,13 +55,8 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         long now = System.nanoTime();
         long counter = RecordId.next();
         byte[] id = RecordId.encode(counter);
-        String topic = record.topic();
-        Integer partition = record.partition();
-        boolean taken = recorder.put(line -> {
-            recorder.begin(line, "send", now).raw(",\"id\":").id(id);
-            place(line, topic, partition == null ? -1 : partition);
-            line.raw("}");
-        });
+        int partition = record.partition() == null ? -1 : record.partition();
+        boolean taken = recorder.put(new Run(recorder, now, counter, record.topic(), partition, -1));
         // A record that is not in the file must not bear a name of ours, nor the one of the record
         // that it was made from.
         return named(record, taken ? id : null);
@@ -103,28 +101,88 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         if (headers != null && counter == RecordId.NONE) {
             return;  // It was dropped when it was sent.
         }
-        String topic = metadata.topic();
         int partition = metadata.partition();
-        long offset = metadata.hasOffset() ? metadata.offset() : -1;
-        String error = exception == null ? null : exception.getClass().getSimpleName();
+        if (exception == null) {
+            long offset = metadata.hasOffset() ? metadata.offset() : NO_OFFSET;
+            recorder.put(new Run(recorder, now, counter, metadata.topic(), partition, offset));
+            return;
+        }
+        String error = exception.getClass().getSimpleName();
         recorder.put(line -> {
-            recorder.begin(line, error == null ? "acked" : "failed", now);
-            if (counter != RecordId.NONE) {
-                line.raw(",\"id\":").id(RecordId.encode(counter));
-            }
-            place(line, topic, partition);
-            if (error == null) {
-                line.raw(",\"offset\":").number(offset).raw("}");
-            } else {
-                line.raw(",\"error\":").text(error).raw("}");
-            }
+            recorder.begin(line, "failed", now);
+            place(line, counter, metadata.topic(), partition);
+            line.raw(",\"error\":").text(error).raw("}");
         });
     }
 
-    private static void place(Line line, String topic, int partition) {
+    private static void place(Line line, long counter, String topic, int partition) {
+        if (counter != RecordId.NONE) {
+            line.raw(",\"id\":").id(RecordId.encode(counter));
+        }
         line.raw(",\"topic\":").text(topic);
         if (partition >= 0) {
             line.raw(",\"partition\":").number(partition);
+        }
+    }
+
+    /**
+     * Sends or acknowledgements of records that follow each other: one line for all of them. Sends
+     * have the time of the first and acknowledgements that of the last, so each may have taken longer
+     * than it did, by a millisecond at most.
+     */
+    private static final class Run implements Event {
+        private final Recorder recorder;
+        private final long begin;
+        private final long counter;
+        private final String topic;
+        private final int partition;
+        private final long offset;
+        private long end;
+        private int count = 1;
+
+        Run(Recorder recorder, long time, long counter, String topic, int partition, long offset) {
+            this.recorder = recorder;
+            this.begin = time;
+            this.end = time;
+            this.counter = counter;
+            this.topic = topic;
+            this.partition = partition;
+            this.offset = offset;
+        }
+
+        @Override
+        public boolean absorb(Event next) {
+            if (!(next instanceof Run)) {
+                return false;
+            }
+            Run other = (Run) next;
+            boolean follows = offset < 0 ? other.offset == offset : other.offset == offset + count;
+            if (counter == RecordId.NONE) {
+                follows = follows && other.counter == RecordId.NONE && offset >= 0;
+            } else {
+                follows = follows && other.counter == counter + count;
+            }
+            if (!follows || other.recorder != recorder || other.partition != partition
+                    || other.end - begin > TOGETHER_NS || !other.topic.equals(topic)) {
+                return false;
+            }
+            count += other.count;
+            end = other.end;
+            return true;
+        }
+
+        @Override
+        public void write(Line line) {
+            boolean sent = offset == -1;
+            recorder.begin(line, sent ? "send" : "acked", sent ? begin : end);
+            place(line, counter, topic, partition);
+            if (!sent) {
+                line.raw(",\"offset\":").number(offset == NO_OFFSET ? -1 : offset);
+            }
+            if (count > 1) {
+                line.raw(",\"count\":").number(count);
+            }
+            line.raw("}");
         }
     }
 
