@@ -145,9 +145,9 @@ H_SOLE = "hosting-sole"
 H_TRANSACTIONS = "hosting-transactions"
 L_ONE = "compaction-one"
 L_KEYS = "compaction-keys"
-S_ONE = "shares-one-leader"
-S_LOST = "shares-one-lost"
-S_RETRIED = "shares-retried"
+KS_ONE = "shares-one-leader"
+KS_LOST = "shares-one-lost"
+KS_RETRIED = "shares-retried"
 TAKEN_OF_NOTHING = "[endOffset |-> end, epoch |-> 0, records |-> <<>>]"
 AS_READ = "[history |-> row.history, historyEnd |-> row.historyEnd]"
 
@@ -479,31 +479,31 @@ TABLES = (
         "ShareRules",
         False,
         (
-            Forced("WriteAccepted", "stored, write", "FALSE", S_ONE),
-            Forced("WrittenEpoch", "stored, write", "0", S_ONE),
-            Forced("StoredStart", "stored, write", "stored.start", S_ONE),
-            Forced("Wins", "written, stored", "FALSE", S_RETRIED),
-            Forced("ReadIsRecorded", "stored, incarnation", "FALSE", S_ONE),
+            Forced("WriteAccepted", "stored, write", "FALSE", KS_ONE),
+            Forced("WrittenEpoch", "stored, write", "7", KS_ONE),
+            Forced("StoredStart", "stored, write", "stored.start", KS_ONE),
+            Forced("Wins", "written, stored", "FALSE", KS_RETRIED),
+            Forced("ReadIsRecorded", "stored, incarnation", "FALSE", KS_ONE),
             Forced("StoresResolvedStart", "row", "FALSE", "shares-latest"),
             Forced("LoadedGap", "row, holes", "0", "shares-ordered"),
             Forced("MovedGap", "row, start", "row.gap", "shares-log-start"),
-            Forced("AcquirableFrom", "row, base", "row.end", S_RETRIED),
-            Forced("MayAcquire", "row, offset", "FALSE", S_ONE),
-            Forced("MayPass", "cell", "FALSE", S_ONE),
-            Forced("AdvancedStart", "row, passed", "row.start", S_ONE),
-            Forced("MayAcknowledge", "cell, member", "FALSE", S_ONE),
-            Forced("Skips", "row, offset", "TRUE", S_ONE),
-            Forced("AnswerWaits", "row", "FALSE", S_ONE),
-            Forced("Released", "count", '"Archived"', S_RETRIED),
-            Forced("FinalStays", "cell", "TRUE", S_LOST),
-            Forced("ReleasesExpired", "cell", "FALSE", S_LOST),
-            Forced("RolledBack", "count", '"Available"', S_LOST),
-            Forced("LockReleases", "cell", "FALSE", S_ONE),
+            Forced("AcquirableFrom", "row, base", "row.end", KS_RETRIED),
+            Forced("MayAcquire", "row, offset", "FALSE", KS_ONE),
+            Forced("MayPass", "cell", "FALSE", KS_ONE),
+            Forced("AdvancedStart", "row, passed", "row.start", KS_ONE),
+            Forced("MayAcknowledge", "cell, member", "FALSE", KS_ONE),
+            Forced("Skips", "row, offset", "TRUE", KS_ONE),
+            Forced("AnswerWaits", "row", "FALSE", KS_ONE),
+            Forced("Released", "count", '"Archived"', KS_RETRIED),
+            Forced("FinalStays", "cell", "TRUE", KS_LOST),
+            Forced("ReleasesExpired", "cell", "FALSE", KS_LOST),
+            Forced("RolledBack", "count", '"Available"', KS_LOST),
+            Forced("LockReleases", "cell", "FALSE", KS_ONE),
             Forced("SessionReleases", "row, member", "{}", "shares-sessions"),
             Forced("FencingRemoves", "row, write", "TRUE", "shares-two"),
-            Forced("ForgetsHeld", "row, record, leaderEpoch", "TRUE", S_ONE),
+            Forced("ForgetsHeld", "row, record, leaderEpoch", "TRUE", KS_ONE),
         ),
         frozenset({"Nobody", "Terminal", "Rank", "LargerOf"}),
-        Forced("AnswerWaits", "row", "row.start = row.start", S_ONE),
+        Forced("AnswerWaits", "row", "row.start = row.start", KS_ONE),
     ),
 )

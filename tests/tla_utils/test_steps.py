@@ -337,7 +337,8 @@ def test_runs_that_report_in_any_order_are_told_apart(monkeypatch: pytest.Monkey
         return Mute(lambda _: tuple(range(1, first // 10 + 1)))(job)
 
     monkeypatch.setattr("tla_utils.steps.run_tlc", tlc)
-    report = check_steps(frame(), steps, CheckOptions(10, parallel=4))
+    options = CheckOptions(10, parallel=4, as_text="TLC is played, which reads text")
+    report = check_steps(frame(), steps, options)
     assert report.numbers("rejected") == [10, 20, 21, 30, 31, 32]
 
 

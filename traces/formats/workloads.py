@@ -185,7 +185,9 @@ def _of_wholes(calls: list[Call], verbs: set[str]) -> str | None:
         return "bank" if "write" not in verbs else None
     if kinds == {dict} and "write" not in verbs:
         return "bank"
-    return "comments" if kinds == {frozenset} else None
+    # A register may hold a set, or a map that is read as one.
+    written = {type(each.invocation.value) for each in calls if each.invocation.f == "write"}
+    return "comments" if kinds == {frozenset} and written <= {int, str} else None
 
 
 def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
