@@ -58,7 +58,7 @@ def test_line_ends_and_blank_lines_do_not_matter(name: str, tmp_path: Path) -> N
     ],
 )
 def test_what_is_no_history_is_told(text: str, tmp_path: Path) -> None:
-    with pytest.raises(detect.Unrecognised, match="in none of the formats clients, columns") as told:
+    with pytest.raises(detect.Unrecognised, match="in none of the formats clients") as told:
         detect.read(write(tmp_path, f"\n{text}"))
     begin = text.splitlines()[0]
     assert told.value.line == 2 and told.value.reason.endswith(f"begins with {begin}")
