@@ -67,6 +67,10 @@ def test_a_subtle_change_of_the_reference_is_refused(
     assert seen
 
 
+RARE = {"Z410", "Z411"}
+"""So few rows do not come to these: a gap where the log start moves, and a first load."""
+
+
 # The quorum since 4.1 has no bugs of its own, nor has a partition whose replicas move; the one of
 # classic groups needs members of several generations at once, which so few rows do not have.
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.Mo
         for each in bugs_of(protocol.name)
         if "steps" in each.detectors and each.id not in GROUNDS
     ]
-    planted = next(each.id for each in seen if replaces(each, rules))
+    planted = next(each.id for each in seen if replaces(each, rules) and each.id not in RARE)
     found = attempts.differing(rules.__name__, planted)
     assert found.tried > len(found.steps) > 0
 

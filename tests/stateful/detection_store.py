@@ -32,7 +32,7 @@ _OF_CLUSTER: Final = (
     "tests/stateful/cluster_machine.py",
     *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
     *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
-    *(f"{_QUORUM}/{name}.py" for name in ("schedule", "recorded")),
+    f"{_QUORUM}/schedule.py",
 )
 SOURCES: Final = {
     "quorum": ("tests/stateful/machine.py", f"{_QUORUM}/schedule.py", *BEGINNINGS),

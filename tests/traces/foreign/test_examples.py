@@ -38,6 +38,9 @@ KINDS = (
         "DirectoriesBroker",
         "DirectoriesController",
         "CompactedReplica",
+        "ShareCoordinator",
+        "ShareLeader",
+        "ShareConsumer",
     ),
     "VoterSince41",
 )

@@ -80,6 +80,8 @@ NUMBERS = {
     # Of a replica that is cleaned: offsets, and keys and values that stand for nobody.
     *("aged", "clean_next", "clean_to", "cleaned", "covered", "expired", "segments", "to"),
     *("key", "keys", "removed", "value"),
+    # Of share groups: offsets, an epoch that nothing counts, and numbers of deliveries.
+    *("count", "done", "gap", "gap_end", "state_epoch"),
 }
 
 
