@@ -214,9 +214,10 @@ def test_the_first_seeds_that_found_anything_are_shrunk() -> None:
     assert not any(measure_detection.is_missing(each, samples) for each in shrunk_of)
 
 
-TOO_RARE = {"Z170"}
-"""Two changes of leader while one fetch is on its way, and another in between: no search has come
-to it; a schedule of moves shows it (kraftcheck/known_bugs/schedules)."""
+TOO_RARE = {"Z170", "Z309", "Z310"}
+"""Z170: two changes of leader while one fetch is on its way, and another in between: no search has
+come to it; a schedule of moves shows it (kraftcheck/known_bugs/schedules). Z309, Z310: producers
+that give up batches after an error; no search of ten seconds has come to it, runs do."""
 
 
 def test_every_bug_was_found_and_made_small() -> None:
