@@ -26,6 +26,7 @@ ELECTED = {
     "groups": "HandleMoveCoordinator",
     "commits": "HandleMoveCoordinator",
     "classic": "HandleMoveClassicCoordinator",
+    "shares": "HandleMoveShareCoordinator",
 }
 
 

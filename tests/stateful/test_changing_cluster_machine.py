@@ -40,7 +40,7 @@ def test_the_search_finds_nothing() -> None:
     ("id", "number", "violated"),
     [
         ("Z130", 1, "IsrElrAreReplicas"),
-        ("Z19", 1, "OneChangeAtATime"),
+        ("Z19", 5, "OneChangeAtATime"),
         ("Z120", 2, "PrefixKeepsCommitted"),
     ],
 )
