@@ -43,6 +43,7 @@ SEEN_IN: dict[str, str | type] = {
 WITHOUT = {
     "classic": "a request to join that is handled again begins a generation more: without an end",
     "moving": "its steps are a partition's and a topic's controller's, each of which has graphs",
+    "shares": "none was made yet: its steps are judged in runs, and its rules in models",
     "directories": "its rules are hosting's and a topic's controller's, each of which has graphs",
 }
 """Protocols that have no graph, and why."""
