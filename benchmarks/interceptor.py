@@ -2,8 +2,8 @@
 
 Kafka's ProducerPerformance writes batches of 16 kB to one broker on this machine, in turn without
 and with the interceptor. The throughput depends on what else the machine does, so the processor's
-time of the producer's JVM is told, too. The first round warms up and does not count. Before that, a
-program without a broker tells the processor's time of the interceptor for a record.
+time of the producer's JVM is printed, too. The first round warms up and does not count. Before
+that, a program without a broker prints the interceptor's CPU time for a record.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Recorded:
 
 @contextmanager
 def running(process: subprocess.Popen[str], seconds: float = 60.0) -> Iterator[None]:
-    """An application while the context lasts; it is asked to end, and killed if it does not."""
+    """Terminate the application at the end of the context; kill it if it does not stop."""
     try:
         yield
         process.terminate()

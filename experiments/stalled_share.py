@@ -146,7 +146,7 @@ def receive(cluster: Cluster, known: list[str], most: int, seconds: int) -> list
 
 main = evidence.experiment(
     run,
-    "Try whether a share group goes on where the log start lies in a gap.",
+    "Check whether a share group still receives records when the log start lies in a gap.",
     control="The log start does not move.",
     more=(
         click.option(
