@@ -223,9 +223,16 @@ RULES = {
     "reference.partition.steered.*": _world("reference.partition.steered"),
     "reference.cluster.steered.*": _world("reference.cluster.steered"),
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
+    "traces.steps.*": Rule(
+        ours=(
+            *("traces.schema", "traces.store", "traces.jobs.backends"),
+            *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil", "specs"),
+        ),
+        third_party=("pyspark", "pyarrow", "numpy", "msgspec"),
+    ),
     "traces.jobs.*": Rule(
         ours=(
-            *("traces.schema", "traces.store"),
+            *("traces.schema", "traces.store", "traces.steps"),
             *("traces.history", "traces.formats", "traces.checkers"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
             *("traces.sealed", "specs"),
@@ -234,7 +241,7 @@ RULES = {
     ),
     # From what TLC found back to moves of the reference; how a protocol's models are read.
     "traces.counterexamples.*": Rule(
-        ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
+        ours=("traces.jobs", "traces.steps", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
     "reference.quorum.counterexamples.*": _pure(
@@ -253,7 +260,15 @@ RULES = {
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
-        ours=("traces.schema", "traces.jobs", *PROTOCOLS, "tla_utils", "osutil", "specs"),
+        ours=(
+            "traces.schema",
+            "traces.jobs",
+            "traces.steps",
+            *PROTOCOLS,
+            "tla_utils",
+            "osutil",
+            "specs",
+        ),
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
@@ -267,7 +282,15 @@ RULES = {
     ),
     "traces.cover.*": Rule(
         ours=(
-            *("traces.schema", "traces.store", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
+            *(
+                "traces.schema",
+                "traces.store",
+                "traces.jobs",
+                "traces.steps",
+                *PROTOCOLS,
+                *SIMS,
+                "tla_utils",
+            ),
             *("traces.sealed", "osutil", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),

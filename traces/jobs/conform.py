@@ -1,9 +1,9 @@
 """Conformance of a trace: is every recorded run a behaviour of the specification?
 
-    parts -> checks on runs, canonical steps        in workers, by part (distinct.py, checks.py)
+    parts -> checks on runs, canonical steps        in workers, by part (classes.py, check.py)
           -> distinct classes, each with a count and its smallest witness    (pool or Spark)
           -> a verdict for each class               TLC, thousands in one JVM (judge.py)
-          -> joined back to every run that took it  in workers (joined.py)
+          -> joined back to every run that took it  in workers (explain.py)
           -> summary.json                           (summary.py)
 
 What TLC must judge grows with the number of distinct steps and not with the number of runs.
@@ -31,7 +31,10 @@ import pyarrow.parquet as pq
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Backend, Pool, Progress, Spark
-from kraftcheck.traces.jobs.distinct import (
+from kraftcheck.traces.jobs.summary import Evidence, summarise
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
+from kraftcheck.traces.steps.classes import (
     SLIM,
     Facts,
     PartFiles,
@@ -39,21 +42,9 @@ from kraftcheck.traces.jobs.distinct import (
     merge,
     merge_with_spark,
 )
-from kraftcheck.traces.jobs.handed import specs_for
-from kraftcheck.traces.jobs.joined import JOINED, join_part
-from kraftcheck.traces.jobs.judge import (
-    CHUNK,
-    REJECTED,
-    UNKNOWN,
-    Explanation,
-    Judgement,
-    explain,
-    judge,
-)
-from kraftcheck.traces.jobs.step_frames import Under, as_it_is
-from kraftcheck.traces.jobs.summary import Evidence, summarise
-from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
+from kraftcheck.traces.steps.explain import JOINED, Explanation, explain, join_part
+from kraftcheck.traces.steps.judge import CHUNK, REJECTED, UNKNOWN, Judgement, judge, specs_for
+from kraftcheck.traces.steps.translation import Under, as_it_is
 from kraftcheck.traces.store import Manifest, PartEntry, read_manifest
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
