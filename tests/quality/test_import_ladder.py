@@ -261,13 +261,8 @@ RULES = {
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
         ours=(
-            "traces.schema",
-            "traces.jobs",
-            "traces.steps",
-            *PROTOCOLS,
-            "tla_utils",
-            "osutil",
-            "specs",
+            *("traces.schema", "traces.jobs", "traces.steps"),
+            *(*PROTOCOLS, "tla_utils", "osutil", "specs"),
         ),
         third_party=("msgspec",),
     ),
@@ -282,16 +277,8 @@ RULES = {
     ),
     "traces.cover.*": Rule(
         ours=(
-            *(
-                "traces.schema",
-                "traces.store",
-                "traces.jobs",
-                "traces.steps",
-                *PROTOCOLS,
-                *SIMS,
-                "tla_utils",
-            ),
-            *("traces.sealed", "osutil", "specs"),
+            *("traces.schema", "traces.store", "traces.jobs", "traces.steps"),
+            *(*PROTOCOLS, *SIMS, "tla_utils", "traces.sealed", "osutil", "specs"),
         ),
         third_party=("pyarrow", "numpy", "msgspec", "networkx"),
     ),

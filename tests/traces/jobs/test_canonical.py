@@ -37,8 +37,8 @@ from kraftcheck.traces.steps.record import decoder_of
 from kraftcheck.traces.steps.symmetry import Canonicaliser, CanonicalStep, Step
 from kraftcheck.traces.steps.translation import Abstraction, as_columns, step_frame
 from tests.conformance.recording import steps_of_walk
-from tests.traces.jobs.test_abstraction import module_text
 from tests.traces.jobs.renaming import rename_step
+from tests.traces.jobs.test_abstraction import module_text
 from tla_utils import check_steps
 from tla_utils.errors import ToolError
 
