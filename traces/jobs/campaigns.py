@@ -37,21 +37,26 @@ from kraftcheck.osutil.files import read_bytes
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs import ranges
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
-from kraftcheck.traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
+from kraftcheck.traces.jobs.conform import (
+    DEFAULT_CHECK,
+    SUMMARY,
+    ConformOptions,
+    Course,
+    merged_on_spark,
+    write_json,
+)
 from kraftcheck.traces.jobs.findings import Outcome, findings_of
 from kraftcheck.traces.jobs.guidance import Corpus, made_or_read
 from kraftcheck.traces.jobs.plan import Configuration, Plan, write_plan
 from kraftcheck.traces.jobs.ranges import PROGRESS, Receipt, Work, receipt_path, work_on
 from kraftcheck.traces.jobs.simulate import Range
-from kraftcheck.traces.jobs.summary import AS_TEXT, Evidence, replay_command, summarise
+from kraftcheck.traces.jobs.summary import AS_TEXT, replay_command
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.steps.classes import SLIM, Facts, merge, merge_with_spark
-from kraftcheck.traces.steps.explain import JOINED, Explanation, explain, join_part
+from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.steps.judge import (
     ACCEPTED,
     REJECTED,
     UNJUDGED,
-    UNKNOWN,
     Bench,
     Judgement,
     judge,
@@ -147,7 +152,6 @@ def _seen(paths: Iterable[Path]) -> set[tuple[Path, int]]:
 
 FINDINGS: Final = "findings.json"
 TIMINGS: Final = "timings.json"
-SUMMARY: Final = "summary.json"
 ALARM: Final = ".alarm"
 STORE: Final = ".verdicts"
 FOLD: Final = 16
@@ -328,35 +332,19 @@ class _Run:
     # -- Conformance of one configuration
 
     def _outcome(self, configuration: Configuration) -> Outcome:
-        trace = self.directory / configuration.name
+        trace, name = self.directory / configuration.name, configuration.name
         manifest = read_manifest(trace)
         receipts = [self._receipt(trace, entry) for entry in manifest.parts]
-        name = configuration.name
-        files = ranges.steps_files(trace.absolute(), manifest.parts)
+        own = self.options
+        how = ConformOptions(own.backend, own.check, explain=EXPLAINED, specs=own.specs)
+        out = trace.absolute() / ranges.JUDGED
+        course = Course(trace, manifest, out, how, self._stage)
         with self._stage("distinct"):
-            merged = self._merged(trace, manifest.parts)
+            merged, facts = self._merged(trace, manifest.parts), course.facts()
         with self._stage("TLC"):
-            judgement, stored = self._judge(configuration, merged, files)
-        with self._stage("explain"):
-            explained = self._explain(trace, manifest, merged, judgement)
-        with self._stage("join"):
-            joined = self._join(trace, manifest, merged, judgement)
-            facts = [msgspec.json.decode(read_bytes(each.facts), type=Facts) for each in files]
-            evidence = Evidence(
-                directory=trace,
-                manifest=manifest,
-                facts=facts,
-                files=files,
-                merged=merged,
-                judgement=judgement,
-                explained=explained,
-                joined=joined,
-                seconds={},
-                backend=self.options.backend.name,
-                specs=self.options.specs,
-            )
-            summary = summarise(evidence)
-            write_json(trace / SUMMARY, _as_verb(summary))
+            judgement, stored = self._judge(configuration, merged, course.files)
+        summary = course.summary(facts, merged, judgement, {})
+        write_json(trace / SUMMARY, _as_verb(summary))
         self.told.progress("judged", 1, 1, name, summary["verdict"])
         return Outcome(configuration, manifest, tuple(receipts), merged, stored, summary)
 
@@ -374,8 +362,7 @@ class _Run:
         backend = self.options.backend
         if isinstance(backend, Spark):
             slim = backend.session.read.parquet(*map(str, (p.absolute() for p in paths)))
-            merged = backend.collect(merge_with_spark(slim), len(paths), SLIM)
-            return merged.sort_by("key").combine_chunks()
+            return merged_on_spark(backend, slim, len(paths))
         return merge_files(paths)
 
     def _judge(
@@ -431,32 +418,6 @@ class _Run:
             row = first.to_pylist()[0]
             what = f"step {row['step']}, {row['action']}, is not allowed by the spec"
             self._tell(configuration.name, row["run"], what)
-
-    def _explain(
-        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
-    ) -> dict[int, Explanation]:
-        rejected = judgement.numbers(REJECTED)
-        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
-        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
-        asked = [(number, run, step) for run, step, number in witnesses[:EXPLAINED]]
-        if not asked:
-            return {}
-        options = self.options
-        return explain(trace, manifest.parts, judgement, asked, options.check, options.specs)
-
-    def _join(
-        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
-    ) -> pa.Table:
-        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
-        joined = JOINED.empty_table()
-        if numbers:
-            keys = [merged["key"][number].as_py() for number in numbers]
-            out = trace.absolute() / ranges.JUDGED
-            task = partial(join_part, trace.absolute(), out, manifest.parts, keys)
-            joined = self.options.backend.run(task, len(manifest.parts), JOINED)
-            joined = joined.sort_by([(name, "ascending") for name in ("run", "step", "key")])
-        pq.write_table(joined, trace / ranges.JUDGED / JOINED_RUNS, compression="zstd")
-        return joined
 
     # -- Times
 

@@ -457,8 +457,3 @@ def read_answer(trace: Path, entry: PartEntry, name: str, schema: pa.Schema) -> 
         return pq.read_table(path, schema=schema)
     except (OSError, pa.ArrowException) as error:
         raise TraceError(f"{path}: {error}; remove it, and its range is judged again") from None
-
-
-def steps_files(trace: Path, entries: Sequence[PartEntry]) -> list[PartFiles]:
-    """Where the steps of each range lie."""
-    return [PartFiles.of(trace / JUDGED, entry) for entry in entries]
