@@ -41,10 +41,8 @@ from kraftcheck.reference.runner.run import Run
 from kraftcheck.reference.runner.scenarios import FAMILIES
 from kraftcheck.reference.runner.scripted import recorded as replayed
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.step_frames import DISABLED, step_frame
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import DISABLED, Abstraction, as_columns, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, Value, check_steps
 
 RUNS: Final = 60

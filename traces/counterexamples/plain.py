@@ -29,7 +29,7 @@ from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.readings import Reading, reading_of
-from kraftcheck.traces.jobs.abstraction import Abstraction, constant_name
+from kraftcheck.traces.steps.translation import Abstraction, constant_name
 from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of

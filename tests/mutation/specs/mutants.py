@@ -1,9 +1,8 @@
 """Mutants of the specs: every guard of every named decision dropped or fixed, one at a time.
 
-They are derived from the text of the modules of rules (tla_utils/conjuncts.py), put in place as
-overlays, like a bug, and judged twice (trials.py): by TLC in the kit's own models, and by steps of
-the correct reference, recorded and attempted (kraftcheck/known_bugs/attempts.py). What comes of one
-is
+They are derived from the text of the modules of rules (conjuncts.py), put in place as overlays,
+like a bug, and judged twice (trials.py): by TLC in the kit's own models, and by steps of the
+correct reference, recorded and attempted (kraftcheck/known_bugs/attempts.py). What comes of one is
 
     caught       a model violates a property, or TLC cannot evaluate what the guard protected
     refused      no property minds, and the mutant refuses a step that the reference took, or
@@ -31,9 +30,9 @@ import msgspec
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.campaigns import machine
 from kraftcheck.markdown import table
+from tests.mutation.specs.conjuncts import guards
 from tests.mutation.specs.equivalents import EQUIVALENT
 from tla_utils import Manifest
-from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
 
 STORED = Path(__file__).resolve().with_name("mutants.json")

@@ -14,7 +14,7 @@ from kraftcheck.known_bugs import attempts
 from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.translation import step_frame
 from tests.mutation.specs import mutants as catalogue, trials
 from tests.mutation.specs.__main__ import PAGE, main, rewritten
 from tests.mutation.specs.equivalents import EQUIVALENT

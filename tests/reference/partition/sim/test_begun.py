@@ -33,9 +33,9 @@ from kraftcheck.traces.checkers.arrow import from_arrow
 from kraftcheck.traces.checkers.assessment import assess
 from kraftcheck.traces.checkers.verdict import HOLDS
 from kraftcheck.traces.counterexamples.moves import make
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 from tests.stateful import shown_by_tlc
 from tests.stateful.beginnings import KEPT
 

@@ -1,8 +1,9 @@
-"""A part as flat arrays: what the checks on whole runs compute with.
+"""What was recorded, read: which protocols a trace is of, and a part of it as flat arrays.
 
 An *occurrence* is one step of one run. All occurrences of a part stand one behind the other, run by
-run, so that a check is a handful of NumPy operations on a million of them; Python objects exist
-only for what is distinct (rows, inputs, steps).
+run, so that a question is a handful of NumPy operations on a million of them. `Occurrences` decodes
+nothing, for questions that are cheap; `Part` knows more and costs more: of what is distinct (rows,
+inputs, steps) it has Python objects.
 
 Laws of this file: nothing is judged here. Whatever the tables hold is carried over as it is, and
 what cannot be decoded is a TraceError that names the part, the table and the id.
@@ -10,11 +11,12 @@ what cannot be decoded is a TraceError that names the part, the table and the id
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from itertools import chain, pairwise, repeat
+from threading import Lock
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -22,34 +24,182 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kraftcheck.reference.kit.fields import union
+from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import (
+    CONSTANTS,
     EARLIER,
     KINDS,
     MESSAGES,
+    PROTOCOLS,
     AnyConstants,
     RunConstants,
     component_name,
     components_of,
+    extended_by,
     is_composed,
     kind_of,
+    protocol_of,
     row_has_form,
     takers_of,
 )
-from kraftcheck.traces.jobs.pieces import Item, Pieces, apart, item_of
-from kraftcheck.traces.jobs.protocols import (
-    constants_text,
-    decode_constants,
-    decoder_of,
-    decoder_of_inputs,
-    types_of_inputs,
-)
-from kraftcheck.traces.jobs.renaming import Step
 from kraftcheck.traces.schema import PartTables, TraceError, digest
+from kraftcheck.traces.steps.symmetry import Item, Pieces, Step, apart, item_of
 
-__all__ = ["NOT_A_MESSAGE", "Ints", "Mask", "Occurrence", "Part", "Ragged"]
+# --- Constants and inputs, as texts and bytes ---
+
+
+def constants_text(constants: RunConstants) -> str:
+    """As a trace has them."""
+    return msgspec.json.encode(constants, order="sorted").decode()
+
+
+_decode_constants: Final = msgspec.json.Decoder(union(CONSTANTS)).decode
+
+
+def decode_constants(text: str) -> RunConstants:
+    """Raises TraceError for what names no constants."""
+    try:
+        return _decode_constants(text)
+    except (msgspec.MsgspecError, AssertionError) as error:
+        hint = "; a protocol of your own needs --protocol" if "$.protocol" in str(error) else ""
+        raise TraceError(f"constants {text!r}: {error}{hint}") from None
+
+
+def decode_step_constants(text: str) -> AnyConstants:
+    """The same for those of a step, which a cluster has none of."""
+    found = decode_constants(text)
+    if is_composed(found):
+        raise TraceError(f"constants {text!r}: a cluster takes no steps, its components do")
+    return found
+
+
+def protocols_of(constants: RunConstants) -> tuple[Protocol, ...]:
+    """Of each component of a run, each once."""
+    return tuple(dict.fromkeys(protocol_of(each) for each in components_of(constants)))
+
+
+def actions_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """All actions of the protocols that have these constants, each once."""
+    protocols = [protocol for text in texts for protocol in protocols_of(decode_constants(text))]
+    names = [a for protocol in protocols for kind in protocol.kinds for a in kind.actions]
+    return tuple(dict.fromkeys(names))
+
+
+def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
+    """What reads an input or a sent message of a run. It raises msgspec.MsgspecError for what is
+    none.
+    """
+    return decoder_of(union(types_of_inputs(constants)))
+
+
+def types_of_inputs(constants: RunConstants) -> tuple[type[Any], ...]:
+    """Of inputs and of messages: those of a run's protocols, and of all that come with them."""
+    return _types_beside(frozenset(map(_place, protocols_of(constants))))
+
+
+def _place(protocol: Protocol) -> tuple[str, str]:
+    """One that extends another stands alone: its messages may take the place of others'."""
+    return protocol.modules, protocol.name if protocol.extends else ""
+
+
+@cache
+def _types_beside(places: frozenset[tuple[str, str]]) -> tuple[type[Any], ...]:
+    named = [p for p in PROTOCOLS if _place(p) in places]
+    extended = {name for protocol in named for name in extended_by(protocol)}
+    beside = [protocol for protocol in named if protocol.name not in extended]
+    types = [of for protocol in beside for kind in protocol.kinds for of in kind.inputs]
+    types += [of for protocol in beside for of in protocol.messages]
+    return tuple(dict.fromkeys(types))
+
+
+_making: Final = Lock()
+
+
+@cache
+def decoder_of(of: Any) -> Callable[[bytes], Any]:
+    """What reads a value of this type. It raises msgspec.MsgspecError for what is none.
+
+    One at a time is made: msgspec (0.22, `StructInfo_Convert`) keeps what it learns of a type where
+    other threads find it before it is whole, and whoever reads with that ends the process.
+    """
+    with _making:
+        return msgspec.msgpack.Decoder(of).decode
+
+
+# --- Arrays, without decoding anything ---
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+def ints(column: Any) -> Ints:
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The column in one piece."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def lists(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
+    """How long each list is, and the items of all of them one behind the other."""
+    array = whole(column)
+    offsets = np.asarray(array.offsets.to_numpy(), dtype=np.int64)
+    return np.diff(offsets), array.flatten()
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Per occurrence: the step's id, the place of its run in the part, when it was (virtual us).
+
+    component: whose step it is, in a run of several components (traces/schema.py).
+    """
+
+    step: Ints
+    run_at: Ints
+    time: Ints
+    component: Ints
+    components: int
+
+    @classmethod
+    def of(cls, runs: pa.Table) -> Occurrences:
+        """From the table `runs` of a part."""
+        lengths, steps = lists(runs["steps"])
+        named, items = lists(runs["components"])
+        component = np.zeros(len(steps), dtype=np.int64)
+        component[np.repeat(named > 0, lengths)] = ints(items)
+        run_at = np.repeat(np.arange(len(lengths)), lengths)
+        time = ints(lists(runs["times"])[1])
+        count = int(component.max(initial=0)) + 1
+        return cls(ints(steps), run_at, time, component, count)
+
+    @cached_property
+    def thread(self) -> Ints:
+        """Run and component as one number."""
+        return self.run_at * self.components + self.component
+
+    @cached_property
+    def by_thread(self) -> Ints:
+        """The occurrences ordered by thread; within one, in the order of time."""
+        return np.argsort(self.thread, kind="stable")
+
+
+def tally(tables: Mapping[str, pa.Table]) -> tuple[Ints, Ints]:
+    """Of each step of a part: how often it was taken, and the first occurrence; -1 if never."""
+    taken = ints(lists(tables["runs"]["steps"])[1])
+    steps = tables["steps"].num_rows
+    first = np.full(steps, -1, dtype=np.int64)
+    found, at = np.unique(taken, return_index=True)
+    first[found] = at
+    return np.bincount(taken, minlength=steps), first
+
+
+# --- A part, decoded where it is distinct ---
 
 NOT_A_MESSAGE = -1
 """The destination of an input that is no message."""
@@ -59,6 +209,13 @@ row has some 3 KB."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _MESSAGES: Final = frozenset(MESSAGES)
+
+
+class Wrong(NamedTuple):
+    """What is wrong, and at which occurrence of the part."""
+
+    at: int
+    explanation: str
 
 
 class Stored(msgspec.Struct, eq=False):
@@ -145,8 +302,8 @@ class Part:
         self.first_run = tables.first_run
         self.tables = tables.tables
         runs, steps = self.tables["runs"], self.tables["steps"]
-        self.run = _ints(runs["run"])
-        self.handler_calls = _ints(runs["handler_calls"])
+        self.run = ints(runs["run"])
+        self.handler_calls = ints(runs["handler_calls"])
         self.steps_of_run = _ragged(runs["steps"])
         self.taken = self.steps_of_run.items
         self.run_at = np.repeat(np.arange(len(self.run)), self.steps_of_run.lengths)
@@ -156,14 +313,14 @@ class Part:
         """At most in a run."""
         self.thread = self.run_at * self.components + self.component
 
-        self.node = _ints(steps["node"])
+        self.node = ints(steps["node"])
         self.action: list[str] = steps["action"].to_pylist()
-        self.before = _ints(steps["before"])
-        self.input = _ints(steps["input"])
-        self.after = _ints(steps["after"])
+        self.before = ints(steps["before"])
+        self.input = ints(steps["input"])
+        self.after = ints(steps["after"])
         self.sent = _ragged(steps["sent"])
         self.ignored: list[str] = steps["ignored"].to_pylist()
-        self.count = _ints(steps["count"])
+        self.count = ints(steps["count"])
 
         texts = [*runs["constants"].to_pylist(), *steps["constants"].to_pylist()]
         self.constants_texts: list[str] = list(dict.fromkeys(texts))
@@ -271,7 +428,7 @@ class Part:
 
     @cached_property
     def ill_formed(self) -> Mask:
-        """Per step: whether it has no form in the spec (abstraction.py)."""
+        """Per step: whether it has no form in the spec (translation.py)."""
         ill = np.zeros(len(self.node), dtype=np.bool_)
         for code, constants in enumerate(self.constants):
             mine = np.flatnonzero(self.step_constants == code)
@@ -352,7 +509,7 @@ class Part:
         )
 
     def step_in_pieces(self, number: int) -> Step:
-        """The same, its rows in pieces, its input and messages as items (pieces.py)."""
+        """The same, its rows in pieces, its input and messages as items (symmetry.py)."""
         node, before, input, after, sent = self.parts_of_steps[number]
         return Step(  # Without names, which take half as long again.
             self.action[number],
@@ -419,10 +576,6 @@ def _components(column: pa.ChunkedArray, steps: Ragged) -> Ints:
     of_runs = np.repeat(named.lengths > 0, steps.lengths)
     found[of_runs] = named.items
     return found
-
-
-def _ints(column: Any) -> Ints:
-    return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
 def _ragged(column: pa.ChunkedArray) -> Ragged:

@@ -12,6 +12,11 @@ which parts are worked on, on how many workers there are, or on which backend th
 
 Beside the recorded steps, each node's first row makes a step "Init", which TLC judges too.
 
+Two sums are demanded of every judgement: every step and first row of every run is in one class,
+whatever parts there are and whoever merged them; and a class that was not accepted is joined back
+to all that took it, from its witness on. Where it is otherwise a stage has lost steps, or filed
+them under others. Looked at are counts and witnesses alone, which two stages found each on its own.
+
 Law of this file: `merge` and `merge_with_spark` have one result (tested, byte for byte).
 """
 
@@ -33,16 +38,27 @@ import pyarrow.parquet as pq
 
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.canonical import MEMO_LIMIT, Canonicaliser, CanonicalStep
-from kraftcheck.traces.jobs.checks import Finding, check_runs
-from kraftcheck.traces.jobs.columns import Mask, Part, forget_stored, name_of
-from kraftcheck.traces.jobs.pieces import make_room
-from kraftcheck.traces.jobs.protocols import constants_text, decode_step_constants
-from kraftcheck.traces.jobs.relevance import AsRecorded, Judged, Relevance
-from kraftcheck.traces.jobs.renaming import Step
-from kraftcheck.traces.jobs.step_frames import INIT
 from kraftcheck.traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
+from kraftcheck.traces.steps.check import Finding, check_runs
+from kraftcheck.traces.steps.record import (
+    Mask,
+    Part,
+    constants_text,
+    decode_step_constants,
+    forget_stored,
+    name_of,
+)
+from kraftcheck.traces.steps.slicing import AsRecorded, Judged, Relevance
+from kraftcheck.traces.steps.symmetry import (
+    MEMO_LIMIT,
+    Canonicaliser,
+    CanonicalStep,
+    Step,
+    make_room,
+)
+from kraftcheck.traces.steps.translation import INIT
 from kraftcheck.traces.store import PartEntry, read_part
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -471,3 +487,39 @@ def merge_with_spark(slim: DataFrame) -> DataFrame:
     return grouped.select(
         "key", "count", F.col("witness.run").alias("run"), F.col("witness.step").alias("step")
     )
+
+
+# --- Sums ---
+
+
+def demand_all_classed(facts: Sequence[Facts], merged: pa.Table) -> None:
+    """Raises ToolError unless the merged classes count every step and first row that has a form."""
+    taken, counted = sum(fact.judged for fact in facts), pc.sum(merged["count"]).as_py() or 0
+    if taken != counted:
+        raise ToolError(
+            f"runs took {taken} steps and first rows, but distinct ones count {counted}: "
+            "the judgement cannot be trusted"
+        )
+
+
+def demand_all_joined(merged: pa.Table, numbers: Sequence[int], joined: pa.Table) -> None:
+    """Raises ToolError unless these classes of the merged table are joined to all who took them.
+
+    joined: with the columns JOINED (explain.py).
+    """
+    columns = [joined["key"], joined["times"], joined["run"], joined["step"]]
+    found = merge(pa.table(columns, schema=SLIM))
+    wanted = merged.take(pa.array(numbers, pa.int64())).cast(SLIM).sort_by("key")
+    if found.equals(wanted.combine_chunks()):
+        return
+    odd = sorted({*map(_words, found.to_pylist())} ^ {*map(_words, wanted.to_pylist())})
+    raise ToolError(
+        f"verdicts are not joined to the runs that took the steps ({'; '.join(odd[:2])}): "
+        "the judgement cannot be trusted"
+    )
+
+
+def _words(row: dict[str, object]) -> str:
+    key = row["key"]
+    assert isinstance(key, bytes)
+    return f"{key.hex()[:8]}: {row['count']} from run {row['run']}, step {row['step']} on"

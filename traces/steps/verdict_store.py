@@ -1,7 +1,7 @@
 """Verdicts of TLC that outlive their campaign: a step judged once is not judged again.
 
 A step's key is a digest of all that TLC is given: constants, action, node, rows, input, messages
-(canonical.py). What it is judged *against* is the `stamp` of the store's folder: the modules of the
+(symmetry.py). What it is judged *against* is the `stamp` of the store's folder: the modules of the
 specification that frames are built on, the TLC jar, and our code that turns recorded values into
 the spec's. Under another stamp nothing is known.
 
@@ -31,8 +31,8 @@ from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.kit import fields
 from kraftcheck.reference.kit.fields import within
 from kraftcheck.reference.protocols import KINDS
-from kraftcheck.traces.jobs.step_frames import frame_digest
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.translation import frame_digest
 from kraftcheck.traces.store import parquet_bytes
 from tla_utils import find_jar
 
@@ -55,14 +55,7 @@ KNOWN: Final = STORED.set(
 )
 """The same in memory: millions of steps have few constants between them, of 200 bytes and more."""
 
-TRANSLATION: Final = (
-    "abstraction.py",
-    "canaries.py",
-    "canonical.py",
-    "judge.py",
-    "shapes.py",
-    "step_frames.py",
-)
+TRANSLATION: Final = ("judge.py", "symmetry.py", "translation.py")
 """Our modules that say what value of the spec a recorded value is and what is made of TLC's answer,
 beside those in which rows and inputs are declared."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tla_utils.conjuncts import guards
+from tests.mutation.specs.conjuncts import guards
 from tla_utils.definitions import definitions
 
 

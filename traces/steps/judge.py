@@ -1,30 +1,44 @@
-"""The verdict of TLC on every class of steps, and why it rejected those that it did.
+"""The verdict of TLC on every class of steps.
 
 Classes are read part by part, each from the part where its witness is, and handed to TLC in groups
 of one kind of node, in the order of their constants (L8), as many at a time as there are
-processors: memory holds a few groups, whatever the length of the campaign.
+processors: memory holds a few groups, whatever the length of the campaign. However many workers
+there are, the driver judges no more at a time; so where a cluster has met more steps than a driver
+judges while workers wait (ON_DRIVER), each group that one JVM would take is written beside the
+trace, and a worker answers with TLC's report on it. A worker needs a Java, as Spark does, and TLC's
+jar, which its Python packages bring; the modules of the specs come to it as the trace does, in a
+folder that all of them see.
 
-A rejected class is explained by its *witness as it was recorded*, and not by the canonical step
-that was judged: the explanation then speaks of the nodes and values of a run that can be replayed.
-It is a check of L9 as well. If the spec allowed what the witness did while its canonical form was
-rejected, the explanation would say so in as many words.
+Between a recorded step and its verdict stand tables, a generated module, TLC, and the reading of
+its report. A fault in any of them that judges a step as another one would go unseen, for most steps
+are allowed. So every batch has *canaries*, steps that no specification allows, and no verdict is
+believed where one of them was accepted. A canary is a copy of the step before it in which one thing
+is wrong, in turn the reason (of no spec), the row after (a number that nothing has) and what was
+sent (its own input as well). A batch that reads a canary, or a part of it, as the step before or
+behind it accepts the canary. They stand SPACING apart, a prime: a fault in every k-th step of a
+batch befalls one of them, wherever it begins, if k is no multiple of SPACING and the batch has
+k * SPACING steps. Where the first one stands depends on the steps, so that other batches have
+others. The last place is always one.
 
-Law of this file: every class has exactly one verdict, or it is a ToolError; unknown is a verdict.
+Laws of this file: every class has exactly one verdict, or it is a ToolError; unknown is a verdict.
+Verdicts on steps are those of the batch without canaries, or there are none. A group is judged in
+the same way wherever that is.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from bisect import bisect_right
-from collections import defaultdict, deque
+import shutil
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -32,41 +46,241 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_named, kind_of, peers_of
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.abstraction import Abstraction
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
-from kraftcheck.traces.jobs.canaries import planted, without_canaries
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import CLASSES, PartFiles
-from kraftcheck.traces.jobs.handed import ON_DRIVER, reports_of
-from kraftcheck.traces.jobs.protocols import (
+from kraftcheck.traces.schema import ipc_bytes
+from kraftcheck.traces.steps.classes import CLASSES, PartFiles
+from kraftcheck.traces.steps.record import (
     decode_step_constants,
     decoder_of,
     decoder_of_inputs,
     types_of_inputs,
 )
-from kraftcheck.traces.jobs.relevance import action_of
-from kraftcheck.traces.jobs.shapes import INIT_INPUT, shape_of_inputs, shape_of_row
-from kraftcheck.traces.jobs.step_frames import INIT, Under, as_it_is, shared_frame
-from kraftcheck.traces.schema import ipc_bytes
-from kraftcheck.traces.store import PartEntry, read_part
+from kraftcheck.traces.steps.slicing import action_of
+from kraftcheck.traces.steps.translation import (
+    INIT_BYTES,
+    Abstraction,
+    Under,
+    as_it_is,
+    shape_of_inputs,
+    shape_of_row,
+    shared_frame,
+)
 from tla_utils import (
     CheckOptions,
     EncodedSteps,
+    Record,
     StepFrame,
     StepReport,
     StepTable,
     Value,
     check_steps,
-    diagnose,
+    function,
 )
 from tla_utils.errors import ToolError
 from tla_utils.steps import Progress
 from tla_utils.stepvalues import Scalar, SetOf, Shape, array
+from tla_utils.values import Function
+
+# --- Canaries ---
+
+SPACING: Final = 47
+"""The fewer steps between canaries, the more faults they meet, and the more there is to judge: with
+47, a fault in every 1,000th step of a full batch (CHUNK), for about 2 % more steps."""
+REASON: Final = "Canary"
+NUMBER: Final = -77
+"""What no handler puts into a row."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_Step = TypeVar("_Step")
+
+
+class Planted(NamedTuple):
+    """Steps with the columns CLASSES (classes.py), canaries among them; and which those are."""
+
+    steps: pa.Table
+    canary: npt.NDArray[np.bool_]
+
+
+def canaries_of(steps: int) -> int:
+    """How many canaries stand among so many steps, at most."""
+    return steps // (SPACING - 1) + 2
+
+
+def wrong_number(row: Any) -> Any:
+    """The row, a struct or a record of the spec, with NUMBER for its first number: one of its own,
+    or else of what it holds.
+    """
+    fields = dict(row) if isinstance(row, Record) else asdict(row)
+    for wrong in (_as_number, _within):
+        for name, value in fields.items():
+            if (changed := wrong(value)) is not None:
+                return type(row)(**{**fields, name: changed})
+    raise AssertionError(f"a {type(row).__name__} has no number")
+
+
+def _as_number(value: Any) -> int | None:
+    return NUMBER if type(value) is int else None
+
+
+def _within(value: Any) -> Any | None:
+    """Of entries by node: the first of them is wrong."""
+    if isinstance(value, tuple) and value and isinstance(value[0], Struct | Record):
+        return (wrong_number(value[0]), *value[1:])
+    if isinstance(value, Function):
+        (node, entry), *others = value.items()
+        return function([(node, wrong_number(entry)), *others])
+    return None
+
+
+def planted(steps: pa.Table, kind: NodeKind) -> Planted:
+    """The steps, all of nodes of this kind, with canaries among them."""
+
+    def numbered(row: bytes) -> bytes:
+        return _encode(wrong_number(decoder_of(kind.row)(row)))
+
+    first = int.from_bytes(steps["key"][0].as_py()[:8], "big") % (SPACING - 1)
+    copied, order = _places(len(steps), first)
+    rows = steps.take(pa.array(copied)).to_pylist()
+    wrong = [spoiled(row, turn, numbered) for turn, row in enumerate(rows, start=first)]
+    canaries = pa.Table.from_pylist(wrong, schema=steps.schema)
+    table = pa.concat_tables([steps, canaries]).take(pa.array(order))
+    return Planted(table, order >= len(steps))
+
+
+def planted_among(
+    steps: Sequence[_Step], spoil: Callable[[_Step, int], _Step]
+) -> tuple[list[_Step], npt.NDArray[np.bool_]]:
+    """Steps in any form with canaries among them, and which those are.
+
+    steps: all different, since TLC is asked once about those that are equal: the canaries would no
+    longer stand apart.
+    spoil: a copy of a step, with that wrong whose turn it is (`spoiled`).
+    """
+    first = len(steps) % (SPACING - 1)
+    copied, order = _places(len(steps), first)
+    wrong = [spoil(steps[at], turn) for turn, at in enumerate(copied.tolist(), start=first)]
+    whole = [*steps, *wrong]
+    return [whole[at] for at in order.tolist()], order >= len(steps)
+
+
+def _places(count: int, first: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The steps that a canary follows, and the order of all: the canaries' numbers are those from
+    `count`."""
+    followed = np.arange(count) % (SPACING - 1) == first
+    followed[-1] = True
+    copied = np.flatnonzero(followed)
+    return copied, np.insert(np.arange(count), copied + 1, count + np.arange(len(copied)))
+
+
+def spoiled(
+    step: Mapping[str, Any], turn: int, numbered: Callable[[Any], Any] = wrong_number
+) -> dict[str, Any]:
+    """A copy of a step with one thing wrong: its reason, row after, or what was sent, in turn.
+
+    numbered: the row with a wrong number in it.
+    """
+    sent, input = step["sent"], step["input"]
+    if turn % 3 == 1:
+        return {**step, "after": numbered(step["after"])}
+    if turn % 3 == 2 and input and input not in sent:
+        return {**step, "sent": type(sent)([*sent, input])}
+    return {**step, "ignored": REASON}
+
+
+def without_canaries(report: StepReport, canary: npt.NDArray[np.bool_]) -> StepReport:
+    """The report on the steps alone.
+
+    Raises ToolError: a canary was accepted, or there is not a verdict for each step.
+    """
+    if len(report.verdicts) != len(canary):
+        raise ToolError(
+            f"TLC gave {len(report.verdicts)} verdicts on {len(canary)} steps with their canaries: "
+            "they cannot be trusted"
+        )
+    lived = sum(report.verdicts[at].verdict == "accepted" for at in np.flatnonzero(canary))
+    if lived:
+        raise ToolError(
+            f"TLC accepted {lived} of {canary.sum()} canaries, steps that no specification allows: "
+            f"its verdicts on the {(~canary).sum()} steps around them cannot be trusted"
+        )
+    return dataclasses.replace(
+        report, verdicts=[report.verdicts[at] for at in np.flatnonzero(~canary)]
+    )
+
+
+# --- TLC where the workers are ---
+
+ON_DRIVER: Final = 400_000
+"""So many distinct steps are judged on the driver: half a minute of two processors. What it takes
+to hand them over was not measured."""
+AHEAD: Final = 4
+"""Groups for each task that workers run at a time: they are on disk at once, and a worker that is
+ready early takes another."""
+REPORTS: Final = pa.schema([("group", pa.int32()), ("report", pa.binary())])
+SPECS_OF_WORKERS: Final = ".specs"
+
+_OnGroup: TypeAlias = Callable[[str, pa.Table], StepReport]
+"""TLC's report on steps of one kind of node, by its name."""
+
+
+def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
+    """The specs where workers find them: as they are, or copied into a folder that a cluster
+    shares with the driver."""
+    if not (isinstance(backend, Spark) and backend.is_remote):
+        return specs.absolute()
+    copied = folder.absolute() / SPECS_OF_WORKERS
+    shutil.rmtree(copied, ignore_errors=True)
+    for module in sorted(specs.rglob("*.tla")):
+        place = copied / module.relative_to(specs)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, place)
+    return copied
+
+
+def reports_of(
+    groups: Iterator[tuple[str, pa.Table]], folder: Path, backend: Spark, judged: _OnGroup
+) -> Iterator[StepReport]:
+    """TLC's report on each group, in their order; few groups are ahead of what was asked for.
+
+    groups: the kind of node, and steps with the columns CLASSES. folder: one that workers see; it
+    is made, and removed. judged: what a worker calls; it must be picklable, and its errors come
+    back.
+    """
+    folder = folder.absolute()
+    try:
+        while wave := list(islice(groups, AHEAD * backend.slots)):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for number, (_, steps) in enumerate(wave):
+                pq.write_table(steps.select(CLASSES.names), _file(folder, number))
+            kinds = tuple(kind for kind, _ in wave)
+            task = partial(_reported, folder, kinds, judged)
+            rows = backend.run(task, len(wave), REPORTS).sort_by("group")
+            for report in rows["report"].to_pylist():
+                yield msgspec.msgpack.decode(report, type=StepReport)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _reported(folder: Path, kinds: tuple[str, ...], judged: _OnGroup, number: int) -> pa.Table:
+    """In a worker."""
+    steps = pq.read_table(_file(folder, number), schema=CLASSES)
+    report = judged(kinds[number], steps)
+    columns = {"group": [number], "report": [msgspec.msgpack.encode(report)]}
+    return pa.table(columns, schema=REPORTS)
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"{number:05}.parquet"
+
+
+# --- The judgement ---
 
 CHUNK: Final = 50_000
 """Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
@@ -89,7 +303,6 @@ ROW_GROUP: Final = 10_000
 WAITING: Final = 200_000
 """Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
 
-_encode: Final = msgspec.msgpack.Encoder().encode
 NONE_SENT: Final = array([])
 
 ACCEPTED, REJECTED, UNKNOWN, UNJUDGED = 0, 1, 2, 3
@@ -436,7 +649,7 @@ def encoded_steps(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> Enco
                 scalars[action],
                 scalars[node],
                 before,
-                input or INIT_INPUT,
+                input or INIT_BYTES,
                 after,
                 array([*dict.fromkeys(sent)]) if sent else NONE_SENT,
                 scalars[ignored],
@@ -501,85 +714,3 @@ def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTab
         index[name] = [places[item] for item in items]
         values[name] = [made[name](*item) if name in made else item for item in places]
     return StepTable(values, index)
-
-
-# --- Explaining ---
-
-
-class Explanation(msgspec.Struct, frozen=True):
-    """Why a class was rejected, told of its witness.
-
-    node: who took the step in the witness. outcomes: how many outcomes the spec allows instead.
-    differences: one line for each place in which the recorded outcome differs from the nearest.
-    """
-
-    node: int
-    outcomes: int
-    differences: list[str]
-
-
-def explain(
-    directory: Path,
-    entries: Sequence[PartEntry],
-    judgement: Judgement,
-    witnesses: Sequence[tuple[int, int, int]],
-    options: CheckOptions,
-    specs: Path = SPECS,
-    under: Under = as_it_is,
-) -> dict[int, Explanation]:
-    """For each (number of a rejected class, run, step of its witness) the explanation."""
-    steps = _recorded_steps(directory, entries, judgement, witnesses)
-    by_kind: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number in steps:
-        bench = judgement.kinds[number][0]
-        by_kind[bench.kind][bench.text].append(number)
-    explained: dict[int, Explanation] = {}
-    for kind, by_text in sorted(by_kind.items()):
-        several = [decode_step_constants(text) for text in by_text]
-        numbers, asked = list[int](), list[dict[str, Value]]()
-        for given, (constants, own) in enumerate(zip(several, by_text.values(), strict=True), 1):
-            form = Abstraction(constants)
-            numbers += own
-            asked += ({**as_columns(form, steps[number]), "given": given} for number in own)
-        frame = under(shared_frame(kind_named(kind), several, specs))
-        told = diagnose(frame, asked, options=options)
-        for number, diagnosis in zip(numbers, told, strict=True):
-            explained[number] = Explanation(
-                steps[number].node, len(diagnosis.outcomes), list(diagnosis.lines)
-            )
-    return explained
-
-
-def as_columns(form: Abstraction, step: Step) -> dict[str, Value]:
-    """A step as the frame's record."""
-    return {
-        "action": step.action,
-        "node": step.node,
-        "before": form.row(step.before),
-        "input": form.input(step.input),
-        "after": form.row(step.after),
-        "sent": form.sent(step.sent),
-        "ignored": step.ignored,
-    }
-
-
-def _recorded_steps(
-    directory: Path,
-    entries: Sequence[PartEntry],
-    judgement: Judgement,
-    witnesses: Sequence[tuple[int, int, int]],
-) -> dict[int, Step]:
-    """The witnesses as they were recorded, by the number of their class."""
-    starts = [entry.first_run for entry in entries]
-    found: dict[int, Step] = {}
-    at, part = -1, None
-    for number, run, step in sorted(witnesses, key=lambda w: w[1:]):
-        place = bisect_right(starts, run) - 1
-        if place != at or part is None:
-            at, part = place, Part(read_part(directory, entries[place]))
-        taken = int(part.steps_of_run[run - part.first_run][step])
-        if judgement.kinds[number][1] == INIT:
-            found[number] = part.first_step(int(part.node[taken]), int(part.before[taken]))
-        else:
-            found[number] = part.step(taken)
-    return found

@@ -15,38 +15,50 @@ said here:
     OneLog          where the first partition is the log of a coordinator: what it appends, the
                     broker that leads appends next; what it calls committed is below that broker's
                     high watermark; whom it hears of as elected has taken up a larger epoch, with
-                    the tail that it is told. Where the log is compacted: traces/jobs/replicas.py
+                    the tail that it is told. Where the log is compacted: `Replicas`
 
 What controllers decided is in the run's `batches`; nothing else is believed of them. Answers need
 no check of their own: a broker's answer must have been sent (Provenanced) by the step that the
 abstract controller took, which is not before the commit, and must be one that this step may send
 (judged by TLC).
 
-Law of this file: as in checks.py, the first occurrence in every run that is wrong is one finding.
+Each replica of a compacted log (`Replicas`) is judged as if it were alone, too. That they are those
+of one log is said here: what a coordinator appends is a batch of the keys of which its record says
+something else; what a follower copies is what another replica has, or what was written; when a
+cleaner begins, and when a load ends, a replica is as long as the log of its broker, with the same
+batches; a cleaner is told no larger high watermark than its broker has; and a coordinator that was
+elected has read what the log says. That is seen in rows and inputs alone.
+
+Law of this file: as in check.py, the first occurrence in every run that is wrong is one finding.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kraftcheck.reference.cluster.others import misinformed
 from kraftcheck.reference.cluster.types import QUORUM, ClusterConstants, quorum_row
+from kraftcheck.reference.compaction.keys import written
+from kraftcheck.reference.compaction.messages import (
+    AppendBatch,
+    CopyBatches,
+    ReadBatch,
+    StartCleaning,
+)
+from kraftcheck.reference.compaction.types import (
+    Batch,
+    CompactedReplica,
+    Constants,
+    initial_replica,
+)
 from kraftcheck.reference.kit.log import LEADER_CHANGE
 from kraftcheck.reference.partition.messages import CONTROLLER, DEPOSED
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from kraftcheck.reference.protocols import is_written, protocol_of
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.replicas import Replicas
 from kraftcheck.traces.schema import STOPPED
-
-
-class Wrong(NamedTuple):
-    """What is wrong, and at which occurrence of the part."""
-
-    at: int
-    explanation: str
+from kraftcheck.traces.steps.record import Part, Wrong
 
 
 class _Entry(NamedTuple):
@@ -362,3 +374,74 @@ def _common(row: BrokerRow) -> dict[str, object]:
         # Where it has several.
         "directories": getattr(row, "online", ()),
     }
+
+
+# --- The replicas of a compacted log ---
+
+
+class Replicas:
+    """Those of one run, step by step."""
+
+    def __init__(
+        self,
+        constants: Constants,
+        said: Callable[[Any], Mapping[str, Any]],
+        first: Any,
+        records: Mapping[int, Any],
+    ) -> None:
+        """said: by key, what the log says after a record (CoordinatorLog). first: what is committed
+        in the beginning. records: of the coordinator, by value; more come."""
+        self._said, self._first, self._records = said, said(first), records
+        self._newest: Any = first
+        self._keys = {key: number for number, key in enumerate(self._first, 1)}
+        self._rows = {n: initial_replica(constants) for n in constants.replicas}
+        self._whole: dict[int, Batch] = {}
+        """By value, as they were written."""
+
+    def wrong(self, node: int, input: Any, after: CompactedReplica, broker: BrokerRow) -> str:
+        """What is wrong with a step, or empty. broker: its row in the partition."""
+        before, self._rows[node] = self._rows[node], after
+        if isinstance(input, AppendBatch):
+            return self._appended(input.batch, broker)
+        if isinstance(input, CopyBatches):
+            return self._copied(node, before, input)
+        if isinstance(input, StartCleaning) and input.high_watermark > broker.high_watermark:
+            told, has = input.high_watermark, broker.high_watermark
+            return f"broker {node} has the high watermark {has}, and its cleaner is told {told}"
+        loaded = isinstance(input, ReadBatch) and after.state == "Loaded"
+        same = [each.value for each in after.log] == [each.value for each in broker.log]
+        if (loaded or isinstance(input, StartCleaning)) and not same:
+            return f"the replica of broker {node} is not its log"
+        return ""
+
+    def _appended(self, batch: Batch, broker: BrokerRow) -> str:
+        self._whole[batch.value] = batch
+        if not broker.log or broker.log[-1].value != batch.value:
+            return f"the broker has not appended the batch of {batch.value}"
+        before, self._newest = self._newest, self._records[batch.value]
+        keys, removed = written(self._said(before), self._said(self._newest), self._keys)
+        if (batch.keys, {*batch.removed}) != (keys, removed):
+            return f"the batch of {batch.value} has the keys {batch.keys}, and should have {keys}"
+        return ""
+
+    def _copied(self, node: int, before: CompactedReplica, input: CopyBatches) -> str:
+        first = len(before.log)
+        for at, batch in enumerate(input.batches, first):
+            others = [row.log[at : at + 1] for n, row in self._rows.items() if n != node]
+            if (batch,) not in others and batch != self._whole.get(batch.value):
+                return f"broker {node} has copied a batch of {batch.value} that nobody has"
+        return ""
+
+    def misread(self, node: int, newest: Any) -> str:
+        """What a coordinator that was elected has not read, or empty. newest: what its log says."""
+        self._newest = newest
+        row, says = self._rows[node], self._said(newest)
+        if row.state != "Loaded":
+            return f"broker {node} has not read its log"
+        loaded = {each.key: each.value for each in row.loaded}
+        for key, number in self._keys.items():
+            value = loaded.get(number)
+            of = self._first if value is None else self._said(self._records[value])
+            if of[key] != says[key]:
+                return f"broker {node} has read {of[key]} of {key}, and the log says {says[key]}"
+        return ""
