@@ -46,13 +46,15 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: list[str]
     replaces: dict[str, str]
     entry: list[Entry]
+    protocol: str = ""
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What a profile says of one protocol, which is the name of a folder of specs. module: with the
-    replacements, each named Kafka_X for the operator X, or for Step_X. judges: the modules of steps
-    in whose place it stands. versions: of the implementation that it is true of, as their numbers
-    begin. replaces: by operator, the module that defines it. entries: those that apply.
+    """What a profile says of one protocol: that of the folder of specs, if the file names none.
+    module: with the replacements, each named Kafka_X for the operator X, or for Step_X. judges: the
+    modules of steps in whose place it stands. versions: of the implementation that it is true of,
+    as their numbers begin. replaces: by operator, the module that defines it. entries: those that
+    apply.
     """
 
     protocol: str
@@ -128,7 +130,7 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
             file = msgspec.convert(read_toml(path), _File)
         except (OSError, ValueError) as error:
             raise ToolError(f"{path}: {error}") from None
-        about = path.parents[1].name
+        about = file.protocol or path.parents[1].name
         entries = tuple(file.entry)
         judges, versions = tuple(file.judges), tuple(file.versions)
         parts.append(Part(about, file.module, judges, versions, file.replaces, entries))
