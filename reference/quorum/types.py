@@ -52,6 +52,7 @@ Connection: TypeAlias = Literal["Ready", "Awaiting", "BackingOff"]
 READY: Connection = "Ready"
 AWAITING: Connection = "Awaiting"
 BACKING_OFF: Connection = "BackingOff"
+CONNECTIONS = frozenset((READY, AWAITING, BACKING_OFF))
 Release: TypeAlias = Literal["4.0", "4.1"]
 
 
