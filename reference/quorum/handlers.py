@@ -99,7 +99,13 @@ def first(choices: Iterable[Any]) -> Any:
 
 
 class QuorumHandlers:
-    """The handlers, for one set of constants and one set of rules."""
+    """The handlers, for one set of constants and one set of rules. Layers of the quorum have
+    records and answers to fetches with more fields.
+    """
+
+    entry: type[Entry] = Entry
+    """A record that a leader appends, from its epoch and value."""
+    answer: Callable[..., FetchResponse] = FetchResponse
 
     def __init__(self, constants: Constants, rules: QuorumRules | None = None) -> None:
         self.constants = constants
@@ -110,9 +116,9 @@ class QuorumHandlers:
         self._no_offsets = (UNDEFINED,) * len(constants.nodes)
         self._all_ready: tuple[Connection, ...] = (READY,) * len(constants.nodes)
         self.choose: Callable[[Iterable[Any]], Any] = first
-        self._handlers: dict[type, Callable[[int, Row, Any], Outcome | None]] = handlers_of(
-            self, INPUTS
-        )
+        self._handlers: dict[str, Callable[[int, Row, Any], Outcome | None]] = {
+            of.__name__: handle for of, handle in handlers_of(self, INPUTS).items()
+        }
 
     def step(self, node: int, row: Row, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled.
@@ -123,7 +129,7 @@ class QuorumHandlers:
             assert input.destination == node, f"for somebody else than {node}: {input}"
             if not is_running(row):
                 return None
-        return self._handlers[type(input)](node, row, input)
+        return self._handlers[type(input).__name__](node, row, input)
 
     def outcomes(self, node: int, row: Row, input: Input) -> list[Outcome]:
         """All outcomes that the spec allows, each once, the reference's own first."""
@@ -190,7 +196,7 @@ class QuorumHandlers:
             leader,
             epoch_start=start,
             epoch_cache=log.cache_assign(row.epoch_cache, row.epoch, start),
-            log=(*row.log, Entry(row.epoch, LEADER_CHANGE)),
+            log=(*row.log, self.entry(row.epoch, LEADER_CHANGE)),
             flushed=self.rules.flushed_after_leader_append(row),
             high_watermark=UNDEFINED,
         )
@@ -295,7 +301,7 @@ class QuorumHandlers:
         high_watermark: int,
         error: Error = "NONE",
     ) -> FetchResponse:
-        return FetchResponse(
+        return self.answer(
             source=m.destination,
             destination=m.source,
             error=error,
@@ -584,7 +590,7 @@ class QuorumHandlers:
             return None
         if row.role != "Leader":
             return self.ignore(row, "NotLeader")
-        longer = replace(row, log=(*row.log, Entry(row.epoch, input.value)))
+        longer = replace(row, log=(*row.log, self.entry(row.epoch, input.value)))
         flushed = self.rules.flushed_after_leader_append(longer)
         return self.finish(n, row, replace(longer, flushed=flushed))
 

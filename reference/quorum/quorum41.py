@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Final
 from msgspec.structs import asdict, replace
 
 from kraftcheck.reference.kit import log
-from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.fields import SetOf
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.quorum import messages as quorum, types
@@ -99,10 +98,7 @@ class Quorum41Handlers(QuorumHandlers):
     """The handlers, for one set of constants and one set of rules."""
 
     rules: Quorum41Rules
-
-    def __init__(self, constants: Constants, rules: Quorum41Rules | None = None) -> None:
-        super().__init__(constants, rules or Quorum41Rules(constants))
-        self._handlers = handlers_of(self, INPUTS)
+    answer = FetchResponse
 
     # --- The high watermark in fetches: Q23.
 
@@ -115,10 +111,6 @@ class Quorum41Handlers(QuorumHandlers):
             last_fetched_epoch=self.rules.last_fetched_epoch(row),
             high_watermark=row.high_watermark,
         )
-
-    def fetch_response(self, *args: Any, **named: Any) -> Any:
-        made = super().fetch_response(*args, **named)
-        return FetchResponse(*[getattr(made, name) for name in made.__struct_fields__])
 
     def fetch_answer(self, row: Row, m: FetchRequest) -> Any:
         records = self.fetched_records(row, m)
