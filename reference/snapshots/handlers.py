@@ -69,7 +69,7 @@ class SnapshotHandlers:
             constants, of(VoterRules)(constants), of, partial(FetchResponse, snapshot_id=NO_ID)
         )
         self._handlers: dict[type, Callable[[int, SnapshotRow, Any], Outcome | None]] = handlers_of(
-            self, INPUTS
+            self, INPUTS, otherwise=self._taken
         )
 
     def step(self, node: int, row: SnapshotRow, input: Input) -> Outcome | None:
@@ -157,26 +157,6 @@ class SnapshotHandlers:
     def _taken(self, n: int, row: SnapshotRow, input: Any) -> Outcome | None:
         """A step that snapshots leave as it is."""
         return self.kept(row, self.voters.step(n, row.voter, input))
-
-    handle_vote_request = _taken
-    handle_vote_response = _taken
-    handle_begin_quorum_epoch_request = _taken
-    handle_begin_quorum_epoch_response = _taken
-    handle_end_quorum_epoch_request = _taken
-    handle_end_quorum_epoch_response = _taken
-    handle_fetch_max_wait = _taken
-    handle_append = _taken
-    handle_flush = _taken
-    handle_election_timeout = _taken
-    handle_fetch_timeout = _taken
-    handle_begin_quorum_epoch_timeout = _taken
-    handle_check_quorum_timeout = _taken
-    handle_resign = _taken
-    handle_request_timeout = _taken
-    handle_fetch_from_bootstrap = _taken
-    handle_add_voter = _taken
-    handle_remove_voter = _taken
-    handle_voter_change_timeout = _taken
 
     # --- Made, and cleaned: V2, V3.
 

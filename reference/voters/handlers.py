@@ -95,7 +95,7 @@ class VoterHandlers:
         self.rules = VoterRules(constants) if rules is None else rules
         self._under: dict[tuple[int, ...], InForceHandlers] = {}
         self._handlers: dict[str, Callable[[int, VoterRow, Any], Outcome | None]] = {
-            of.__name__: handle for of, handle in handlers_of(self, INPUTS).items()
+            of.__name__: handle for of, handle in handlers_of(self, INPUTS, self._taken).items()
         }
 
     def step(self, node: int, row: VoterRow, input: Input) -> Outcome | None:
@@ -191,20 +191,10 @@ class VoterHandlers:
     def refuse(self, row: VoterRow, reason: str) -> Outcome:
         return Outcome(row, (), reason)
 
-    # --- What a set that changes leaves as it is.
+    # --- What a set that changes leaves as it is is `_taken`, or may commit.
 
-    handle_vote_request = _taken
-    handle_vote_response = _taken
-    handle_begin_quorum_epoch_request = _taken
-    handle_begin_quorum_epoch_response = _taken
-    handle_end_quorum_epoch_request = _taken
-    handle_end_quorum_epoch_response = _taken
     handle_fetch_request = _counting
-    handle_fetch_max_wait = _taken
-    handle_append = _taken
     handle_flush = _counting
-    handle_begin_quorum_epoch_timeout = _taken
-    handle_resign = _taken
 
     def handle_request_timeout(
         self, n: int, row: VoterRow, input: quorum.RequestTimeout
