@@ -141,7 +141,7 @@ def _plain(
     screen: Screen,
 ) -> int:
     """As `counterexample`, of a protocol without a simulation of its own."""
-    screen.line(f"{model.name}: {' '.join(model.claim.split())}")
+    screen.line(_title(model))
     for line in narrate(way.run):
         screen.line(line)
     facts = [
@@ -240,6 +240,11 @@ def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> T
 # -- What is said
 
 
+def _title(model: Model) -> str:
+    claim = " ".join(model.claim.split())
+    return claim if claim.startswith(f"{model.name}: ") else f"{model.name}: {claim}"
+
+
 def _tell(
     model: Model,
     result: TlcResult,
@@ -250,7 +255,7 @@ def _tell(
 ) -> dict[str, Any]:
     """The story, and how far it went."""
     before = 0
-    screen.line(f"{model.name}: {' '.join(model.claim.split())}")
+    screen.line(_title(model))
     for number, line in enumerate(story.lines, 1):
         if line.state != before:
             said = "before the story" if line.state == 1 else f"to state {line.state} of TLC"
@@ -261,6 +266,7 @@ def _tell(
     left = story.unmade
     facts = [
         *broken,
+        ("nodes", ", ".join(f"{name} of TLC is {own}" for name, own in followed.nodes.items())),
         ("states", f"{followed.reached} of {followed.states} reached"),
         ("moves", f"{len(story.script.moves)}, {len(left)} not possible when replayed"),
     ]

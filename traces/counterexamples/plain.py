@@ -100,6 +100,21 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
     """
     reading = reading_of(protocol.name)
     constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
+    return _follow(protocol, constants, bug, reading, states)
+
+
+def follow_graph(protocol: Protocol, constants: Any, states: Sequence[Shown]) -> Way:
+    """Likewise, of a graph (traces/cover/plain.py), which shows every row as it is."""
+    return _follow(protocol, constants, None, None, states)
+
+
+def _follow(
+    protocol: Protocol,
+    constants: Any,
+    bug: str | None,
+    reading: Reading | None,
+    states: Sequence[Shown],
+) -> Way:
     ways = _Following(protocol, constants, bug, reading).along(states)
     return max(ways, key=lambda way: way.reached)
 
