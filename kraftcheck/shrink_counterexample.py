@@ -181,8 +181,13 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
             continue
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")
-        # The models of the kit's own lie together, each in the folder of its protocol.
-        if found and (own.modules or found.folder == own.name):
+        # The models of the kit's own lie together, each in the folder of its protocol; those of a
+        # preset have its module in place.
+        if found and (
+            own.modules
+            or found.folder == own.name
+            or {*found.overlays} & {kind.module for kind in own.kinds}
+        ):
             return own, manifest
     return None, manifest_of()
 
