@@ -243,7 +243,8 @@ RULES = {
         *("reference.quorum", "reference.core", "reference.sim", *TOLD)
     ),
     "reference.partition.counterexamples.*": _pure(
-        *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
+        *("reference.partition", "reference.partition.sim", "reference.partition.steered"),
+        *("reference.core", "reference.sim", *TOLD),
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
