@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import stories
+from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_text
@@ -212,7 +212,7 @@ def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> T
                 java=find_java(asked.java),
                 told=lambda running: meter.update(0, str(running)),
             )
-            result = stories.find(manifest, model, options)
+            result = violations.find(manifest, model, options)
     else:
         try:
             text = read_text(asked.output, errors="replace")

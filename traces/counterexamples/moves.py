@@ -12,11 +12,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kraftcheck.reference.runner.scripted import begin
+from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.runner.scripted import Replayed, begin, recorded
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.moves import Move, Steered
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.counterexamples.search import Made
+from kraftcheck.traces.counterexamples import following, plain
+from kraftcheck.traces.counterexamples.plain import Way
+from kraftcheck.traces.counterexamples.search import Limits, Made
+from tla_utils.output import State
 
 
 class Line(NamedTuple):
@@ -29,12 +33,13 @@ class Line(NamedTuple):
 
 class Converted(NamedTuple):
     """script: the moves that were made, up to the first failure. lines: those and the ones that the
-    run did not have. failure: what was violated, or None.
+    run did not have. failure: what was violated, or None. schedule: the run.
     """
 
     script: Script
     lines: list[Line]
     failure: Failure | None
+    schedule: Any
 
     @property
     def unmade(self) -> list[str]:
@@ -72,7 +77,21 @@ def converted(
             break
     kept = tuple([line.words for line in lines if line.made])
     violates = failure.name if failure else ""
-    return Converted(msgspec.structs.replace(script, moves=kept, violates=violates), lines, failure)
+    script = msgspec.structs.replace(script, moves=kept, violates=violates)
+    return Converted(script, lines, failure, schedule)
+
+
+def way(protocol: Protocol, cfg: str, states: Sequence[State], bug: str | None) -> Way:
+    """How the reference goes through the states of a counterexample, whatever it violates on its
+    way. Raises as following.follow, and plain.follow.
+    """
+    if protocol.by_chance:
+        return plain.follow(protocol, cfg, states, bug)
+    found = following.follow(states, cfg, bug, patience=(Limits(),))
+    made = converted(found.machine, {**found.options, "watched": False}, bug, found.moves)
+    run, _ = recorded(Replayed(made.schedule, made.script.moves, (), made.failure))
+    missing = "; ".join([*found.missing, *(f"not possible: {each}" for each in made.unmade)])
+    return Way(found.states, found.reached, missing, made.script, run)
 
 
 def make(schedule: Steered, words: str) -> bool:
