@@ -25,7 +25,7 @@ from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import drive, host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.transactions import METHODS, TRANSACTION_COORDINATORS
+from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
 from tests.live.patched import Plant, compiled, edited, seen, sources
 
 pytestmark = [
@@ -494,4 +494,6 @@ def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path
 
 
 def test_every_action_of_kafkas_is_named() -> None:
-    assert {f"Handle{of.__name__}" for of in COORDINATOR_KIND.inputs} == set(METHODS)
+    assert {f"Handle{of.__name__}" for of in COORDINATOR_KIND.inputs} == set(
+        TRANSACTION_COORDINATORS.methods
+    )

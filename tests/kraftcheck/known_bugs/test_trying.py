@@ -268,7 +268,7 @@ def test_what_the_time_does_not_do_for_is_unknown_and_named(
     shares, now = [], [0.0]
 
     def slow(*asked: Any) -> OfModel:
-        shares.append(asked[-1])
+        shares.append(asked[5])
         now[0] += 99.5
         return OfModel(model=asked[2].name, verdict="holds", distinct=6, correct=5)
 

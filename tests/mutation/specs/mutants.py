@@ -2,8 +2,7 @@
 
 They are derived from the text of the modules of rules (tla_utils/conjuncts.py), put in place as
 overlays, like a bug, and judged twice (trials.py): by TLC in the kit's own models, and by steps of
-the correct reference, recorded and attempted (kraftcheck/known_bugs/attempts.py). What comes of one
-is
+the correct reference, recorded and attempted (batteries.py). What comes of one is
 
     caught       a model violates a property, or TLC cannot evaluate what the guard protected
     refused      no property minds, and the mutant refuses a step that the reference took, or
