@@ -19,7 +19,7 @@ from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run
 from kraftcheck.traces.counterexamples import endings
 from kraftcheck.traces.counterexamples.moves import way
-from kraftcheck.traces.counterexamples.plain import Way
+from kraftcheck.traces.counterexamples.search import Limits
 from kraftcheck.traces.schema import PROGRESSED
 from tla_utils import Manifest, Model, TlcResult
 from tla_utils.config import cfg_text
@@ -50,37 +50,39 @@ def tell(manifest: Manifest, model: Model, result: TlcResult, bug: str | None) -
     if not states:
         return Story([])
     lines: list[str] = []
-    found = None if result.kind == "liveness" else _followed(manifest, model, states, bug)
-    if found is not None:
-        lines += narrate(found.run)
-    reached = found.reached if found else 0
-    if found is not None and reached < len(states):
+    run, reached = None, 0
+    if result.kind != "liveness":
+        run, reached = _followed(manifest, model, states, bug)
+    if run is not None:
+        lines += narrate(run)
+    if run is not None and reached < len(states):
         lines.append(f"The reference follows to state {reached} of TLC; its states from there on:")
     if reached < len(states):
         lines += narrated(states[max(reached - 1, 0) :], model.module in COUNT_ANEW)
     lines += ending(result)
     wrong = endings.ending(manifest, model, result.property, states)
-    return Story([*lines, wrong] if wrong else lines, found.run if found else None)
+    return Story([*lines, wrong] if wrong else lines, run)
 
 
 def _followed(
     manifest: Manifest, model: Model, states: Sequence[State], bug: str | None
-) -> Way | None:
-    """How the reference goes through the states; None: it takes no step towards them."""
+) -> tuple[Run | None, int]:
+    """What the reference makes of the states, and how many it reaches; None: it takes no step."""
     name = endings.protocol_of(manifest, model)
     protocol = next((each for each in PROTOCOLS if each.name == name), None)
     if protocol is None:
-        return None
+        return None, 0
+    cfg = cfg_text(model.config)
     try:
-        found = way(protocol, cfg_text(model.config), states, bug)
+        found = way(protocol, cfg, states, bug, watched=False, patience=(Limits(),))
+        run = found.run()
     except Exception:
         # Rules of one's own may raise anything, and a model of one's own may show anything.
-        return None
-    result = found.run.result
-    if result.verdict == PROGRESSED:  # Nobody has asked.
+        return None, 0
+    if run.result.verdict == PROGRESSED:  # Nobody has asked.
         said = f"at state {found.reached} of the {found.states} that TLC shows"
-        found = found._replace(run=found.run._replace(result=result._replace(verdict=said)))
-    return found if found.run.steps else None
+        run = run._replace(result=run.result._replace(verdict=said))
+    return (run, found.reached) if run.steps else (None, 0)
 
 
 # -- States

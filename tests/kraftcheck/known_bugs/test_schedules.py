@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
-from kraftcheck.known_bugs.detecting import KINDS, Asked, Detection, detect
-from kraftcheck.known_bugs.oracles import Oracle
+from kraftcheck.known_bugs.detecting import Asked, Detection, detect
+from kraftcheck.known_bugs.oracles import KINDS, Oracle
 from kraftcheck.known_bugs.retelling import told
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Witness, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
