@@ -122,6 +122,7 @@ def test_a_counterexample_of_groups_becomes_a_schedule(
     path = tmp_path / "found.moves"
     told = shrunk(name, path, code=1 if violates else 0)
     assert told["reached"] == told["states"] and told["violates"] == violates
+    assert len(told["shrunk"]) <= told["moves_before"] if violates else "shrunk" not in told
     assert call("replay", path).exit_code == (1 if violates else 0)
 
 

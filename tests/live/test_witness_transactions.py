@@ -7,9 +7,7 @@ of Z70, which must be accepted.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -26,7 +24,7 @@ from kraftcheck.witness.driving import drive, host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
-from tests.live.patched import Plant, compiled, edited, seen, sources
+from tests.live.patched import Plant, compiled, edited, run, seen, sources
 
 pytestmark = [
     pytest.mark.slow,
@@ -320,12 +318,6 @@ def test_a_fault_at_the_end_of_an_id_is_refused(
     assert any(
         action in plant.action.split() and plant.field in field for action, field in found
     ), found
-
-
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
 
 
 def test_runs_by_chance_and_what_is_refused_again_and_small(tmp_path: Path) -> None:

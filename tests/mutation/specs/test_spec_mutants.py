@@ -17,10 +17,10 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.step_frames import step_frame
 from tests.mutation.specs import batteries, mutants as catalogue, trials
 from tests.mutation.specs.__main__ import PAGE, main, rewritten
-from tests.mutation.specs.equivalents import EQUIVALENT
 from tests.mutation.specs.mutants import (
     CAUGHT,
     EQUAL,
+    EQUIVALENT,
     NOT_CAUGHT,
     NOT_JUDGED,
     OTHER_STEPS,
