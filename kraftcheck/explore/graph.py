@@ -23,8 +23,7 @@ from kraftcheck.reference.kit.cover import tell
 from kraftcheck.reference.protocols import kind_of_row, protocol_of
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
-from kraftcheck.traces.counterexamples.following import follow
-from kraftcheck.traces.counterexamples.moves import converted
+from kraftcheck.traces.counterexamples.moves import way
 from kraftcheck.traces.counterexamples.plain import follow_graph
 from kraftcheck.traces.cover.matching import ABSENT, Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
@@ -84,20 +83,17 @@ def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
     none = f"no schedule comes to state {state}"
     protocol = protocol_of(constants)
     try:
-        if not protocol.by_chance:
-            followed = follow(shown, cfg, None)
-            if followed.missing:
-                raise BadInput(f"{none}: {followed.missing[0]}")
-            made = converted(followed.machine, followed.options, None, followed.moves)
-            if made.unmade:
-                raise BadInput(f"{none}: {made.unmade[0]!r} is no move of one")
-            return made.script
-        way = follow_graph(protocol, constants, shown)
+        if protocol.by_chance:
+            found = follow_graph(protocol, constants, shown)
+        else:
+            found = way(None, cfg, shown, None)
     except ToolError as error:
         raise BadInput(f"{none}: the graph begins where no schedule does ({error})") from None
-    if way.missing:
-        raise BadInput(f"{none}: none makes move {way.reached} of the path at this moment")
-    return way.script
+    if found.missing:
+        raise BadInput(f"{none}: none makes move {found.reached} of the path at this moment")
+    if found.unmade:
+        raise BadInput(f"{none}: {found.unmade[0]!r} is no move of one")
+    return found.script
 
 
 def document(graph: _Graph, name: str) -> dict[str, Any]:
