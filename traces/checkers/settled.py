@@ -17,7 +17,6 @@ from kraftcheck.traces.history import (
     FAIL,
     INDETERMINATE,
     OK,
-    READ_UNCOMMITTED,
     TRANSACTION_OPERATIONS,
     History,
     Operation,
@@ -106,20 +105,16 @@ def settled(history: History) -> History:
     An append of a transaction that is told step by step is there at some time after the end of that
     was asked for, and has its outcome: what was never asked to be committed has failed. It is the
     producer's, who is nobody that reads. Any append may be hidden for as long as a transaction
-    before it is open, so that none is known to be there when it was answered. Fetches of what is
-    not committed say nothing. Raises HistoryError: as above.
+    before it is open, so that none is known to be there when it was answered.
     """
-    steps = told_in_steps(history)
-    if not (steps or any(each.isolation == READ_UNCOMMITTED for each in history.operations)):
+    if not told_in_steps(history):
         return history
     ends = {each.txn: each for each in history.operations if each.f == "end"}
     told: list[Operation] = []
     for each in history.operations:
-        if each.f == "append" and steps:
+        if each.f == "append":
             told.append(_settled(each, ends.get(each.txn)))
-        elif each.isolation == READ_UNCOMMITTED:
-            told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
-        elif each.to is not None and steps:
+        elif each.to is not None:
             # What it passed over decides transactions, and is judged with them.
             told.append(msgspec.structs.replace(each, to=None))
         elif each.f not in TRANSACTION_OPERATIONS:

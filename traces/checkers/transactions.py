@@ -20,14 +20,13 @@ from kraftcheck.traces.checkers.columns import (
     Flags,
     Ints,
     answered,
-    columns_of,
     flat,
     sessions_of,
     tabled,
+    untold,
 )
 from kraftcheck.traces.checkers.settled import told_in_steps
 from kraftcheck.traces.history import (
-    CALLBACKS,
     COMMIT,
     FAIL,
     INDETERMINATE,
@@ -38,6 +37,7 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
+from kraftcheck.traces.rows import rows_of
 
 NONE: Final = -1
 """No transaction, instance or poll: of a column that names a row of another table."""
@@ -156,6 +156,9 @@ def transactions_of(history: History, *, uncommitted: bool = False) -> Transacti
     Raises HistoryError: a transaction that ends twice or was not begun, two open at once of one
     process, or an operation of one outside of it.
     """
+    verbs = {each.f for each in history.operations}
+    if not (told_in_steps(history) or verbs & {"begin", "end"} or _groups(history.operations)):
+        return None
     builder = _Builder(history, uncommitted)
     for operation in history.operations:
         builder.add(operation)
@@ -177,10 +180,9 @@ class _Builder:
         self._history, self._uncommitted = history, uncommitted
         operations = history.operations
         self._steps = told_in_steps(history)
+        rows = rows_of(history)
         # After a rebalance of which nobody told, nobody knows where a consumer stood.
-        verbs = {each.f for each in operations}
-        lost = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
-        self._sessions = {} if lost else sessions_of(operations)[0]
+        self._sessions = {} if untold(rows) else sessions_of(rows)
         self._stood: dict[int, int] = {}
         self._grouped = _groups(operations)
         self._starts = _starts(operations)
@@ -356,7 +358,7 @@ class _Builder:
     def built(self) -> Transactions | None:
         if not self._ends:
             return None
-        sends = columns_of(self._sends, 7)
+        sends = tabled(self._sends, 7)
         sends[5] = sends[5].astype(bool)
         ends = tabled(self._ends, 7)
         ends[5] = ends[5].astype(np.int8)
@@ -364,7 +366,7 @@ class _Builder:
             Ends._make(ends),
             Sends._make(sends),
             Polls._make(tabled(self._polls, 8)),
-            Shown._make(columns_of(self._shown, 4)),
+            Shown._make(tabled(self._shown, 4)),
             Inits._make(tabled(self._inits, 4)),
             Consumed._make(tabled(self._consumed, 7)),
             tuple(self._partitions),
