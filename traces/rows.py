@@ -8,7 +8,8 @@ have a row each that says when they were, and are judged by the operations thems
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
@@ -114,27 +116,35 @@ def rows_of(history: History | Rows) -> Rows:
     """The history as columns. Raises ValueError: an offset that no log can have."""
     if isinstance(history, Rows):
         return history
+    with no_collection():
+        return _of_operations(history)
+
+
+def _of_operations(history: History) -> Rows:
     of: list[Operation] = []
-    places: list[tuple[str | None, int | None, int | None]] = []
-    counts, records = [0], list[tuple[int, Any]]()
+    keys: list[str | None] = []
+    at: tuple[list[int | None], list[int | None]] = ([], [])
+    counts, offsets, returned = [0], list[int | None](), array("q")
+    value, numbers = array("q"), dict[Hashable, int]()
     for each in history.operations:
-        for place in _places(each):
+        for key, offset, end in _places(each):
             of.append(each)
-            places.append(place)
-            if each.f == "fetch" and each.result:
-                records += each.result
-            counts.append(len(records))
+            keys.append(key)
+            at[0].append(offset)
+            at[1].append(end)
+            is_append = each.f == "append"
+            value.append(numbers.setdefault(each.argument, len(numbers)) if is_append else NULL)
+            if each.f == "fetch":
+                for place, record in each.result or ():
+                    offsets.append(place)
+                    returned.append(numbers.setdefault(record, len(numbers)))
+            counts.append(len(returned))
     splits = np.array(counts, np.int64)
-    numbers: dict[Hashable, int] = {}
 
-    def number(value: Hashable) -> int:
-        return numbers.setdefault(value, len(numbers))
+    def reader(record: int) -> Operation:
+        return of[int(np.searchsorted(splits, record, "right")) - 1]
 
-    value = [number(each.argument) if each.f == "append" else NULL for each in of]
-    returned = [number(each) for _, each in records]
-    key, offset, end = zip(*places, strict=True) if places else ((), (), ())
-    shown = [offset for offset, _ in records]
-    of_record = np.repeat(np.arange(len(of)), np.diff(splits))
+    ends = OFFSET_MAX + 1
     same: dict[str, Any] = {
         name: np.array([getattr(each, name) for each in of], np.int64) for name in _SAME
     }
@@ -149,16 +159,16 @@ def rows_of(history: History | Rows) -> Rows:
         operation=np.array([each.group for each in of], np.int64),
         completed=np.array([NEVER if e.completed is None else e.completed for e in of], np.int64),
         group=coded([_group(each) for each in of]),
-        key=coded(key),
-        value=pa.array(value, pa.int64()),
-        offset=_offsets(offset, of),
-        to=_offsets([each.to if each.f == "fetch" else None for each in of], of, OFFSET_MAX + 1),
-        end=_offsets(end, of, OFFSET_MAX + 1),
+        key=coded(keys),
+        value=pa.array(np.array(value, np.int64)),
+        offset=_offsets(at[0], of.__getitem__),
+        to=_offsets([e.to if e.f == "fetch" else None for e in of], of.__getitem__, ends),
+        end=_offsets(at[1], of.__getitem__, ends),
         txn=np.array([NULL if each.txn is None else each.txn for each in of], np.int64),
         answered=np.array([e.f in _ANSWERED and e.result is not None for e in of], np.bool_),
         splits=splits,
-        offsets=_offsets(shown, [of[at] for at in of_record.tolist()]),
-        returned=pa.array(returned, pa.int64()),
+        offsets=_offsets(offsets, reader),
+        returned=pa.array(np.array(returned, np.int64)),
         meanings=tuple(numbers),
         objects=history,
     )
@@ -190,11 +200,13 @@ def _group(each: Operation) -> Any:
     return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
 
 
-def _offsets(told: Sequence[int | None], of: Sequence[Operation], most: int = OFFSET_MAX) -> Ints:
-    """A column of offsets. Raises ValueError: one that no log can have."""
-    for value, each in zip(told, of, strict=True):
+def _offsets(
+    told: Sequence[int | None], of: Callable[[int], Operation], most: int = OFFSET_MAX
+) -> Ints:
+    """A column of offsets. of: whose each is. Raises ValueError: one that no log can have."""
+    for at, value in enumerate(told):
         if value is not None and not 0 <= value <= most:
-            what = f"operation {each.index} ({each.f}) has offset {value}"
+            what = f"operation {of(at).index} ({of(at).f}) has offset {value}"
             raise ValueError(f"{what}: those of a log are 0 to {most}")
     return np.array([NULL if value is None else value for value in told], np.int64)
 

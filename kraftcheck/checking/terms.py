@@ -29,8 +29,9 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.traces.checkers import log
-from kraftcheck.traces.checkers.check import SECOND, configuration_in, in_steps
+from kraftcheck.traces.checkers.check import SECOND, configuration_in
 from kraftcheck.traces.checkers.members import has_members
+from kraftcheck.traces.checkers.settled import in_steps
 from kraftcheck.traces.grouplog import GROUPS
 from kraftcheck.traces.history import Annotation, Omissions
 from kraftcheck.traces.rows import Rows

@@ -34,7 +34,7 @@ from kraftcheck.traces.checkers.groups import Rebalancing, judged as rebalanced
 from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
-from kraftcheck.traces.checkers.settled import ended_once, proven, settled
+from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
@@ -109,9 +109,8 @@ def check_log(
         operations = proven(ended_once(told))
         once = rows if operations is told else rows_of(operations)
         uncommitted = "read-uncommitted" in promise.rows
-        transactions = transactions_of(operations, uncommitted=uncommitted)
-        committed = settled(operations)
-        logs = once if committed is operations else rows_of(committed)
+        transactions = transactions_of(once, uncommitted=uncommitted)
+        logs = settled(once)
     batch = from_history(logs, compaction=configuration.compaction)
     report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
     if transactions is not None:
@@ -214,11 +213,6 @@ def configuration_in(history: History | Rows) -> Configuration:
         transactions=steps,
         isolation="read_committed" if steps else Configuration().isolation,
     )
-
-
-def in_steps(rows: Rows) -> bool:
-    """Whether transactions are told step by step."""
-    return bool((rows.txn != NULL).any() or rows.f.are("init").any())
 
 
 def _goes_back(rows: Rows, who: Ints, fetch: Flags) -> bool:
