@@ -1,4 +1,4 @@
-"""Whether columnar checker, search, constraints and enumeration agree, over 100,000 small logs.
+"""Whether columnar checker, search, twins and enumeration agree, over 100,000 small logs.
 
 Histories come from small.py by seed: logs of six kinds (plain, holes, duplicates, unknown appends,
 list-valued fetches, ends), then registers and maps of strings. A row for each kind counts verdicts;

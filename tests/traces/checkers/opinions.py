@@ -1,21 +1,26 @@
 """What each checker says of one small history, and whether they say the same.
 
+    search      the kit's, with its model
+    twin        a log: every execution is tried (slow_logs.py); another object: the search again,
+                with a model that shares nothing with ours (object_twins.py)
+    enumerate   every order is tried with our model, where there are few operations
+    columnar    the kit's, of logs
+
 A checker that cannot decide a history says `unknown`, and agrees with all; how often is counted.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from kraftcheck.traces.checkers import search
+from kraftcheck.traces.checkers import certificates, search
 from kraftcheck.traces.checkers.models import model_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from kraftcheck.traces.history import History
-from tests.traces.checkers import smt
 from tests.traces.checkers.enumerate import linearization
+from tests.traces.checkers.object_twins import twin
+from tests.traces.checkers.slow_logs import TooLarge, linearizable
 
 ENUMERATED_MAX: Final = 5
 """Up to so many operations, every order is tried as well."""
@@ -25,16 +30,23 @@ def opinions(history: History) -> dict[str, Verdict]:
     """By the checker's name. The history has one object, and names its model."""
     assert history.model is not None
     model = model_of(history)
-    found = {
-        "search": search.check(history, model)[0],
-        "smt": smt.check_object(history.operations, model),
-    }
+    found = {"search": search.check(history, model)[0]}
+    if history.model == "partition-log":
+        found["twin"] = _by_executions(history)
+        (found["columnar"],) = certificates.check_history(history)
+    else:
+        (found["twin"],) = search.check(history, twin(history.model))
     if sum(map(model.judges, history.operations)) <= ENUMERATED_MAX:
         found["enumerate"] = _enumerated(history, model)
-    columnar = columnar_checker()
-    if columnar is not None and history.model == "partition-log":
-        found["columnar"] = columnar(history)
     return found
+
+
+def _by_executions(history: History) -> Verdict:
+    try:
+        verdict = HOLDS if linearizable(history) else VIOLATED
+    except TooLarge:
+        verdict = UNKNOWN
+    return Verdict(verdict=verdict, model="partition-log")
 
 
 def differ(found: dict[str, Verdict]) -> bool:
@@ -47,18 +59,3 @@ def _enumerated(history: History, model: Model) -> Verdict:
     if order is None:
         return Verdict(verdict=VIOLATED, model=model.name)
     return Verdict(verdict=HOLDS, model=model.name, witness=tuple(each.index for each in order))
-
-
-def columnar_checker() -> Callable[[History], Verdict] | None:
-    """The checker of logs in columns, strict; None in a tree that does not have it."""
-    try:
-        certificates: Any = importlib.import_module("kraftcheck.traces.checkers.certificates")
-    except ModuleNotFoundError:
-        return None
-
-    def judge(history: History) -> Verdict:
-        (found,) = certificates.check_history(history)
-        verdict: Verdict = found
-        return verdict
-
-    return judge

@@ -1,4 +1,4 @@
-"""Search, constraints, enumeration and columns say the same of small histories made to be hard.
+"""Search, twins, enumeration and columns say the same of small histories made to be hard.
 
 A smaller run of `python -m tests.traces.checkers.agreement`, which takes a hundred thousand.
 """
@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
+from kraftcheck.traces.checkers.models import KeyValue
 from kraftcheck.traces.checkers.partition_log import PartitionLog
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from kraftcheck.traces.history import History
-from tests.traces.checkers import opinions as _opinions
 from tests.traces.checkers.opinions import differ, opinions
 from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
 
@@ -48,8 +48,13 @@ def test_unknown_agrees_with_all_and_holds_does_not_with_violated() -> None:
 
 
 def test_a_checker_that_errs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of logs that shows anything: the constraints do not share the mistake."""
+    """A model of logs that shows anything: the twin does not share the mistake."""
     monkeypatch.setattr(PartitionLog, "_shows", staticmethod(lambda *_: True))
     monkeypatch.setattr(PartitionLog, "foreseeing", PartitionLog.narrowed)
-    monkeypatch.setattr(_opinions, "columnar_checker", lambda: None)
-    assert any(differ(opinions(log_history(seed)[1])) for seed in range(120))
+    found = [opinions(log_history(seed)[1]) for seed in range(120)]
+    assert any(each["search"].verdict != each["twin"].verdict for each in found)
+
+
+def test_a_model_of_an_object_that_errs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KeyValue, "step", lambda self, state, operation: state)
+    assert any(differ(opinions(object_history(seed)[1])) for seed in range(60))
