@@ -1,10 +1,10 @@
-"""Whether columnar checker, search, twins and enumeration agree, over 100,000 small logs.
+"""Whether columnar checker, search, twin and enumeration agree, over 100,000 small logs.
 
-Histories come from small.py by seed: logs of six kinds (plain, holes, duplicates, unknown appends,
-list-valued fetches, ends), then registers and maps of strings. A row for each kind counts verdicts;
-no class of a kind may be empty. Every disagreement is printed with its seed, and is a failure.
+Histories come from small.py by seed: logs of seven kinds (plain, holes, duplicates, unknown
+appends, list-valued fetches, ends, positions). A row for each kind counts verdicts; no class of a
+kind may be empty. Every disagreement is printed with its seed, and is a failure.
 
-    python -m tests.traces.checkers.agreement [LOGS [OBJECTS]]   default 100000 30000, some minutes
+    python -m tests.traces.checkers.agreement [LOGS]       default 100000, some minutes
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import click
 
 from kraftcheck.traces.checkers.verdict import VERDICTS
 from tests.traces.checkers.opinions import differ, opinions
-from tests.traces.checkers.small import log_history, object_history
+from tests.traces.checkers.small import log_history
 
-LOGS, OBJECTS = 100_000, 30_000
+LOGS: Final = 100_000
 CHUNK: Final = 1_000
 PROCESSES: Final = 2
 
@@ -40,32 +40,30 @@ class Tally(NamedTuple):
         self.disagreements.extend(other.disagreements)
 
 
-def judge(what: str, begin: int, end: int) -> Tally:
+def judge(begin: int, end: int) -> Tally:
     """The histories of the seeds from `begin` to before `end`."""
-    make = log_history if what == "logs" else object_history
     tally = Tally(Counter(), Counter(), [])
     for seed in range(begin, end):
-        kind, history = make(seed)
+        kind, history = log_history(seed)
         found = opinions(history)
         for checker, opinion in found.items():
             tally.verdicts[kind, checker, opinion.verdict] += 1
         if differ(found):
             said = ", ".join(f"{name} {each.verdict}" for name, each in found.items())
-            tally.disagreements.append(f"{what} seed {seed} ({kind}): {said}")
-        told = found.get("columnar") or found["search"]
-        if told.certificate is not None:
-            tally.reasons[kind, told.certificate.kind] += 1
+            tally.disagreements.append(f"seed {seed} ({kind}): {said}")
+        if found["columnar"].certificate is not None:
+            tally.reasons[kind, found["columnar"].certificate.kind] += 1
     return tally
 
 
-def tallied(what: str, count: int) -> Tally:
+def tallied(count: int) -> Tally:
     """All seeds below `count`, by processes."""
     total = Tally(Counter(), Counter(), [])
     begins = range(0, count, CHUNK)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
         ends = [min(begin + CHUNK, count) for begin in begins]
-        for tally in pool.map(judge, [what] * len(begins), begins, ends):
+        for tally in pool.map(judge, begins, ends):
             total.add(tally)
     return total
 
@@ -95,22 +93,15 @@ def report(tally: Tally) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    counts = [int(each) for each in arguments or ()]
-    wanted = {"logs": LOGS, "objects": OBJECTS} | dict(
-        zip(("logs", "objects"), counts, strict=False)
+    count = int(arguments[0]) if arguments else LOGS
+    begin = time.monotonic()
+    tally = tallied(count)
+    seconds = time.monotonic() - begin
+    click.echo(
+        f"{count:,} logs, seeds 0 to {count - 1:,}, {PROCESSES} processes, {seconds:,.0f} s: "
+        f"{len(tally.disagreements)} disagreements"
     )
-    good = True
-    for what, count in wanted.items():
-        begin = time.monotonic()
-        tally = tallied(what, count)
-        seconds = time.monotonic() - begin
-        found = len(tally.disagreements)
-        click.echo(
-            f"{count:,} {what}, seeds 0 to {count - 1:,}, {PROCESSES} processes, {seconds:,.0f} s: "
-            f"{found} disagreements"
-        )
-        good = report(tally) and good
-    if not good:
+    if not report(tally):
         raise SystemExit(1)
 
 

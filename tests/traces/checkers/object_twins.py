@@ -12,7 +12,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.traces.checkers.models import model_named
 from kraftcheck.traces.checkers.sequential import REFUSED, Model
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Operation
 from kraftcheck.traces.values import Real, edn_text
@@ -119,9 +118,10 @@ def told(model: str, operation: Operation) -> Any:
 class _Opinion(Model):
     """States: a frozenset of those in which the object may be."""
 
+    verbs = ()
+
     def __init__(self, model: str) -> None:
         self.model, self.twin = model, TWINS[model]
-        self.name, self.verbs = f"twin of {model}", model_named(model).verbs
 
     def initial(self) -> Any:
         return frozenset({self.twin.initial})
@@ -144,5 +144,5 @@ class _Opinion(Model):
 
 
 def twin(model: str) -> Model:
-    """The second opinion on a model."""
+    """The second opinion on a model, for `enumerate.linearization`."""
     return _Opinion(model)

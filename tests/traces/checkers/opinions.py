@@ -1,10 +1,9 @@
-"""What each checker says of one small history, and whether they say the same.
+"""What each checker says of one small history of a log, and whether they say the same.
 
     search      the kit's, with its model
-    twin        a log: every execution is tried (slow_logs.py); another object: the search again,
-                with a model that shares nothing with ours (object_twins.py)
-    enumerate   every order is tried with our model, where there are few operations
     columnar    the kit's, of logs
+    twin        every execution is tried (slow_logs.py), without a model of ours
+    enumerate   every order is tried with our model, where there are few operations
 
 A checker that cannot decide a history says `unknown`, and agrees with all; how often is counted.
 """
@@ -19,7 +18,6 @@ from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from kraftcheck.traces.history import History
 from tests.traces.checkers.enumerate import linearization
-from tests.traces.checkers.object_twins import twin
 from tests.traces.checkers.slow_logs import TooLarge, linearizable
 
 ENUMERATED_MAX: Final = 5
@@ -27,15 +25,10 @@ ENUMERATED_MAX: Final = 5
 
 
 def opinions(history: History) -> dict[str, Verdict]:
-    """By the checker's name. The history has one object, and names its model."""
-    assert history.model is not None
+    """By the checker's name. The history has one log."""
     model = model_of(history)
-    found = {"search": search.check(history, model)[0]}
-    if history.model == "partition-log":
-        found["twin"] = _by_executions(history)
-        (found["columnar"],) = certificates.check_history(history)
-    else:
-        (found["twin"],) = search.check(history, twin(history.model))
+    (searched,), (columnar,) = search.check(history, model), certificates.check_history(history)
+    found = {"search": searched, "columnar": columnar, "twin": _by_executions(history)}
     if sum(map(model.judges, history.operations)) <= ENUMERATED_MAX:
         found["enumerate"] = _enumerated(history, model)
     return found

@@ -1,4 +1,4 @@
-"""Search, twins, enumeration and columns say the same of small histories made to be hard.
+"""Search, twin, enumeration and columns say the same of small logs made to be hard.
 
 A smaller run of `python -m tests.traces.checkers.agreement`, which takes a hundred thousand.
 """
@@ -6,33 +6,25 @@ A smaller run of `python -m tests.traces.checkers.agreement`, which takes a hund
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
-from kraftcheck.traces.checkers.models import KeyValue
 from kraftcheck.traces.checkers.partition_log import PartitionLog
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
-from kraftcheck.traces.history import History
 from tests.traces.checkers.opinions import differ, opinions
-from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
+from tests.traces.checkers.small import LOG_KINDS, log_history
 
-LOGS, OBJECTS = 1_200, 450
-Make = Callable[[int], tuple[str, History]]
+LOGS = 1_200
 
 
-@pytest.mark.parametrize(
-    ("make", "count", "kinds"),
-    [(log_history, LOGS, LOG_KINDS), (object_history, OBJECTS, OBJECT_KINDS)],
-)
-def test_all_agree(make: Make, count: int, kinds: tuple[str, ...]) -> None:
+def test_all_agree() -> None:
     seen: Counter[tuple[str, str]] = Counter()
-    for seed in range(count):
-        kind, history = make(seed)
+    for seed in range(LOGS):
+        kind, history = log_history(seed)
         found = opinions(history)
         assert not differ(found), (seed, {name: each.verdict for name, each in found.items()})
         seen[kind, found["search"].verdict] += 1
-    assert set(seen) == {(kind, verdict) for kind in kinds for verdict in (HOLDS, VIOLATED)}
+    assert set(seen) == {(kind, verdict) for kind in LOG_KINDS for verdict in (HOLDS, VIOLATED)}
 
 
 def test_a_seed_is_a_history() -> None:
@@ -53,8 +45,3 @@ def test_a_checker_that_errs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(PartitionLog, "foreseeing", PartitionLog.narrowed)
     found = [opinions(log_history(seed)[1]) for seed in range(120)]
     assert any(each["search"].verdict != each["twin"].verdict for each in found)
-
-
-def test_a_model_of_an_object_that_errs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KeyValue, "step", lambda self, state, operation: state)
-    assert any(differ(opinions(object_history(seed)[1])) for seed in range(60))
