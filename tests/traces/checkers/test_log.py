@@ -147,3 +147,16 @@ def test_an_end_that_was_told_does_not_go_back_though_no_record_is_known_there(
     for first in (CONTROL, call("fetch", 10, 15, 0, (), end=5)):
         made = history(*sent, first, later, model="partition-log")
         assert check(made, gaps=True).verdict == verdict
+
+
+@pytest.mark.parametrize("value", [6, 7])
+def test_a_lost_append_tells_nothing_of_its_offset(value: int) -> None:
+    """Either may be what is at 0: an offset that came without an acknowledgement binds nothing."""
+    (found,) = check_history(
+        history(
+            call("append", 2, None, 7),
+            call("append", 2, None, 6, 0),
+            call("fetch", 4, 6, 0, ((0, value),), end=1),
+        )
+    )
+    assert found.verdict == "holds"

@@ -56,7 +56,7 @@ def test_nothing_is_wrong(kind: str) -> None:
 
 
 def test_every_model_of_objects_is_tried() -> None:
-    elsewhere = {"partition-log", "multi-register", "multi-list"}
+    elsewhere = {"multi-register", "multi-list"}
     assert set(TWINS) == set(MODELS) - elsewhere
 
 
