@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import (
     NOTHING,
@@ -26,11 +26,11 @@ from kraftcheck.reference.clients.promises import (
 )
 from kraftcheck.traces.checkers import log, models, search
 from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, worst
-from kraftcheck.traces.checkers.atomicity import Atomicity, judged
+from kraftcheck.traces.checkers.atomicity import judged
 from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, from_history, indices, pairs
 from kraftcheck.traces.checkers.coordinated import group_log
-from kraftcheck.traces.checkers.findings import Broken
-from kraftcheck.traces.checkers.groups import Rebalancing, judged as rebalanced
+from kraftcheck.traces.checkers.findings import Across, Broken
+from kraftcheck.traces.checkers.groups import judged as rebalanced
 from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
@@ -127,7 +127,8 @@ def check_log(
             replaced=replaced,
             refused=refused,
         )
-        report = _with(report, found, found.transactions)
+        count = len(transactions.ends.number)
+        report = replace(_with(report, found, count), transactions=count)
     members = members_of(once)
     if members is not None:
         among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
@@ -150,7 +151,7 @@ def _of_groups(
     *,
     level: Level | None,
     groups: Sequence[Entry],
-) -> Rebalancing:
+) -> Across:
     """unit: how many of the history's times are a second; None: it has none."""
     return rebalanced(
         members,
@@ -163,17 +164,15 @@ def _of_groups(
     )
 
 
-def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Report:
+def _with(report: Report, found: Across, operations: int) -> Report:
     """A report on the partitions of a log, with the verdict on what spans them.
 
     operations: how many transactions, or times that a member had a partition.
     """
     told = (*found.anomalies, *report.anomalies)
-    replace = msgspec.structs.replace
     report = replace(
         report,
         verdict=worst([report.verdict, found.verdict]),
-        transactions=report.transactions if isinstance(found, Rebalancing) else found.transactions,
         anomalies=tuple(sorted(told, key=lambda each: each.allowed)),
     )
     if found.verdict == HOLDS:
