@@ -1,34 +1,11 @@
 """Z140 on a real cluster: consumers of committed records are shown aborted ones.
 
-    .venv/bin/python -m experiments.bulk_copy [--control] [--repeat N]
-
-For each aborted transaction a replica's index says where the log was undecided from then on. Of a
-follower that copied several transactions at once it says a place too late, and who reads from that
-broker when it leads is not told of the next aborted transaction of the same producer.
-
-1. A topic with three replicas, min.insync.replicas 2, all with 900 kB of records. One follower is
-   stopped, as for an upgrade.
-2. Producer p1 aborts a transaction of one record, and begins the next: four records of 60 kB.
-   Producer p2 writes a record in a transaction. p1 aborts, p2 commits.
-3. The follower is started, copies all that in one fetch, is in sync, and leads (a preferred
-   election).
-4. A consumer with isolation.level=read_committed reads from the beginning. Its first fetch ends in
-   the midst of the aborted records.
-
-The control: the follower is not stopped, and copies each batch as it comes.
+See finds/Z140/README.md for the story, the settings and the control.
 
 --unforced N: producers write transactions of two or three records of 20 kB and abort a fifth; the
 follower is stopped and started N times. Then its index is compared with the leader's. --load busy:
 four of them, as fast as they can; even: two, which rest for a tenth of a second in between; uneven:
 one that does not rest, and one that rests for a second. In the end it leads and is read from.
-
-Clients have their own settings (producers of --unforced linger.ms=0: a transaction is quick), and
-brokers Kafka's, but for: offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
-auto.leader.rebalance.enable=false (the leader moves when the script says so).
-
-Ends with 1 if aborted records were read (--unforced: if the index is wrong), with 0 if not, with 3
-if it could not be tried.
 """
 
 from __future__ import annotations

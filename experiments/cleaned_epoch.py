@@ -1,36 +1,10 @@
 """Z222 on a real cluster: a replica keeps what was never committed, and leads with it.
 
-    .venv/bin/python -m experiments.cleaned_epoch [--how crash] [--control] [--repeat N]
-    .venv/bin/python -m experiments.cleaned_epoch --unforced N
-
-Where two logs part is found by leader epochs: a leader says where the follower's last epoch ends in
-its own log. A replica knows epochs from the batches that it copied. In a compacted topic the first
-batches of an epoch may have been cleaned away; who copies the log after that takes the epoch for
-one that begins later, or does not know it at all.
-
-1. b1, b2 and b3 hold the compacted topic, min.insync.replicas is 2, b1 leads. Eight records, of
-   eight keys, are acknowledged (acks=all).
-2. b2 is stopped, and then b3: ISR b1, ELR b3. A producer with acks=1 writes k0 anew, and k8 for
-   the first time, at offsets 8 and 9; they are not committed. b1 is stopped.
-3. b3 and b2 are started. b3 is eligible, and leads. k2 is written again and again, from offset 8
-   on, until the cleaner has taken away what stood at 8 and 9.
-4. b4 takes b3's place. It copies the log, and leads.
-5. b1 is started, with its two records. It fetches from offset 10 on: b4 takes its last epoch to
-   end beyond that.
-6. b1 is in the ISR, and is made leader.
-
-The control: b2, which has followed all along, leads when b1 comes back; all else is the same.
-
-Every stop is a clean one (SIGTERM), no election is unclean, and no link is cut. With `--how crash`
-b1 is killed instead, while b2 and b3 stand still for a moment: both are in the ISR, so that it
-needs no ELR, which versions before 4.0 do not have.
+See finds/Z222/README.md for the story, the settings and the control.
 
 --unforced N: under a producer without rest (acks=all, eight keys) b1 is killed while it leads, N
 times. Each time another replica is replaced while it is down, once a cleaner has come by; the new
 one leads when b1 comes back. What b1 alone has is as it comes.
-
-Ends with 1 if the last value of a key is one that was never committed, with 0 if not, with 3 if it
-could not be tried.
 """
 
 from __future__ import annotations

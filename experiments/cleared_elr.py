@@ -1,23 +1,6 @@
 """Z400 on a real cluster: a controller's index of eligible leaders outlives the partition.
 
-    .venv/bin/python -m experiments.cleared_elr [--control] [--repeat N]
-
-The controller keeps the eligible leader replicas (ELR, KIP-966) twice: in each partition, and in an
-index from brokers to partitions. When min.insync.replicas of a topic changes, it empties the ELR of
-the topic's partitions (KAFKA-19522, a ClearElrRecord), and leaves the index as it is.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 3. b3 is killed: ISR b1 and b2, ELR b3.
-2. min.insync.replicas is set to 2, so that producers can go on. The ELR is empty.
-3. The topic is deleted.
-4. b3 is started. To register it, the controller asks its index which partitions have it in their
-   ELR, since it was not stopped cleanly. The index names a topic that does not exist.
-
-The control leaves out step 2; all else is the same.
-
-All settings are Kafka's own. Nothing is cut or held up.
-
-Ends with 1 if the controller fails when b3 registers, with 0 if not, with 3 if it could not be
-tried.
+See finds/Z400/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

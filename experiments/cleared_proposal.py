@@ -1,25 +1,9 @@
 """Z69 on a real cluster: metadata clears a proposal that is on its way, and an ack comes too early.
 
-    .venv/bin/python -m experiments.cleared_proposal [--how snapshot] [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
-
-1. F and G fall behind and leave the ISR. A leads alone. A's metadata is held up from now on.
-2. F is back, and A has it added to the ISR (AlterPartition). A knows from the answer; the record
-   of that change is still held up.
-3. G is back, has everything, and A proposes to add it. The request is held up. G is cut off.
-4. The record of F's joining arrives. It says nothing new, but A forgets what it has proposed: from
-   now on the high watermark does not wait for G, once G has not been heard of for
-   replica.lag.time.max.ms.
-5. A record is produced with acks=all, copied by F, and acked. G lacks it.
-6. The request arrives: G is in the ISR. A dies, and G is elected: the acked record is gone.
+See finds/Z69/README.md for the story, the settings and the control.
 
 With `--how snapshot` (Z126) that record never arrives: it is held up until the metadata log was
 cut, and A loads a snapshot, which says the same.
-
-The control: the record, or the snapshot, arrives before G is back, as it most often does.
-
-Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

@@ -1,23 +1,6 @@
-"""On a real cluster: transaction.version goes down to 0, and a transactional id cannot be used.
+"""Z166 on a real cluster: transaction.version goes down to 0, and a transactional id cannot be used.
 
-    .venv/bin/python -m experiments.downgraded [--control] [--repeat N]
-
-A row that was written for a client of version 2 keeps that version, and cannot be written in the
-form of version 0 (TransactionLog.valueToBytes). The exception comes after the row's transition has
-begun, and nobody takes that back: from then on every request for the id meets a transition that is
-under way.
-
-1. Kafka's Java producer commits a transaction, and closes.
-2. The feature transaction.version is set to 0, as an operator does it (kafka-features downgrade).
-3. A producer with the same transactional.id initialises, and after it others, one after the other,
-   for as long as a transaction and its end may last (130 s).
-
-The control: it is set to 1.
-
-Clients, topic and brokers have Kafka's own settings, but for
-transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if the last producer cannot begin, with 0 if it can.
+See finds/Z166/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,25 +1,6 @@
 """Z102 on a real cluster: a group's committed offsets are gone as soon as its last member leaves.
 
-    .venv/bin/python -m experiments.expired_offsets [--control] [--repeat N]
-
-The offsets of a group that lost all its members are kept for offsets.retention.minutes. Of a group
-of the consumer protocol (KIP-848) that time is counted from the last commit, not from there.
-
-1. A member reads five records, commits, and stays in the group for longer than the retention. The
-   topic is idle, so there is nothing to commit.
-2. The member leaves, as when its application is restarted.
-3. Record 6 is written. The application starts again; record 7 is written.
-4. The group has no offsets any more: the new member begins at the end (auto.offset.reset=latest,
-   Kafka's default) and is never given record 6.
-
-The control: a group of the classic protocol, all else is the same.
-
-The consumer is librdkafka's, which commits when it is told to. Brokers have Kafka's own settings,
-but for offsets.retention.minutes=1 (7 days by default) and offsets.retention.check.interval.ms=1000
-(10 minutes by default): a week in a minute; and offsets.topic.num.partitions=1 (50 by default): a
-quick start.
-
-Ends with 1 if the group was not given a record, with 0 if it was, with 3 if it could not be tried.
+See finds/Z102/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

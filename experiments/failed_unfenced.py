@@ -1,27 +1,6 @@
 """Z160 on a real cluster: a broker leads what is on a disk that it has reported as failed.
 
-    .venv/bin/python -m experiments.failed_unfenced [--control] [--repeat N]
-
-A heartbeat of a broker may say two things at once: that it is ready to serve, and that a directory
-of it has failed. The controller makes records for both from the same state: the broker is elected
-where nobody leads, and what is in that directory is looked for among what somebody leads.
-
-1. b1 has two log directories, each a disk of its own; t-0, on b1 and b2, is in the second one, and
-   has ten acknowledged records. b2 is stopped, as an operator stops it. b1 leads alone; both are
-   eligible (KIP-966).
-2. The link of b1 and the controller breaks. After nine seconds b1 is fenced, and nobody leads.
-3. b1's second disk fails; b1 notices as it writes down its high watermarks, every five seconds.
-4. The link is whole again. The first heartbeat that arrives says both.
-5. b2 is started. It has all ten records.
-
-The control: the disk fails when the link is whole again, all else is the same.
-
-All settings are Kafka's own, but for the topic's min.insync.replicas=2: with 1, the default, b2
-would not be eligible. The disk is a loop device with ext4 that is made to fail (power.py). Needs
-root, also for network namespaces.
-
-Ends with 1 if b1 leads and nobody is served though b2 is there, with 0 if b2 leads, with 3 if it
-could not be tried (an earlier heartbeat of b1 was still on its way, and came first).
+See finds/Z160/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

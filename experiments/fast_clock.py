@@ -1,27 +1,7 @@
 """Z202 on a real cluster: a group is assigned nothing anew until the clock of a former coordinator
 is reached.
 
-    .venv/bin/python -m experiments.fast_clock [--control] [--repeat N]
-
-A coordinator makes a new assignment for a group of the consumer protocol no sooner than a second
-after the last one. When that was is a record of the group's log; what time it is its own clock
-says.
-
-1. The clock of b1 is three minutes fast. It coordinates a group; two members join, and have a
-   partition each.
-2. b1 is killed. Another broker coordinates.
-3. One member leaves. The other one is given its partition when the new coordinator's clock has come
-   to the time that b1 recorded.
-
-The control: b1's clock is right, all else is the same.
-
-The consumers are librdkafka's, with max.poll.interval.ms=30000 (five minutes by default), so that
-`check` knows sooner that a rebalance should be over. Brokers have Kafka's own settings, but for
-offsets.topic.num.partitions=1 (50 by default): a quick start. b1's clock is wrong by a library that
-its process alone is given (ahead.c, which needs `cc`).
-
-Ends with 1 if a partition was nobody's for more than half a minute, with 0 if not, with 3 if it
-could not be tried.
+See finds/Z202/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,22 +1,6 @@
 """Z67 on a real cluster: an acked record is lost by a leader that missed another leader.
 
-    .venv/bin/python -m experiments.folded_reelection [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
-
-1. A leads. F cannot reach A. A record is produced to A; G copies it and fetches again, so A knows
-   that G holds it. The producer waits, because F, in the ISR, does not hold it.
-2. A hears nothing from the controller any more. F is elected (a preferred election). G follows F
-   and cuts its log, which is longer than F's.
-3. A is elected again. G cannot reach A. A hears of both elections at once, and so of one change:
-   it led before and leads again. It keeps what it knew of G.
-4. F reaches A and copies the record. Now A believes that all in-sync replicas hold it, and the
-   producer is acked. G, in the ISR, holds nothing.
-5. A dies, G is elected from the ISR: the acked record is gone, and F truncates its copy.
-
-The control: A hears of each election when it happens, and nothing is lost.
-
-Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
+See finds/Z67/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

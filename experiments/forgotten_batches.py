@@ -1,31 +1,15 @@
 """Z141 on a real cluster: an idempotent producer writes its records twice, and all are acked.
 
-    .venv/bin/python -m experiments.forgotten_batches [--how HOW] [--control] [--repeat N]
-
-A broker remembers the last five batches of a producer, as many as may be in flight; a snapshot of
-that memory holds the last one only.
-
-1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in
-   flight. All are appended; the answers are lost.
-2. The broker is restarted. It has written a snapshot, and loads it.
-3. The producer sends again. Of the first batch the broker knows nothing: OUT_OF_ORDER_SEQUENCE.
-   The producer takes that for a gap, bumps its epoch, and sends all five anew.
+See finds/Z141/README.md for the story, the settings and the control.
 
 --how stopped: one replica, stopped as an operator stops it (SIGTERM). killed: the same by SIGKILL;
 the snapshot is written by the recovery of the log, which loads it again. follower: three replicas
 and min.insync.replicas 2; a follower is stopped and started after it has copied the batches, and
 then it leads (a preferred election).
 
-The control: nobody is restarted, all else is the same. Each retry is recognised.
-
 --unforced N: nothing is held up. A producer writes on (Kafka's VerifiableProducer, with the retries
 of Kafka's own settings, which it turns off), and its only broker is restarted N times, by --how.
 Each bump of the producer's epoch in the log is a restart that doubled something.
-
-The producer has Kafka's own settings, and so have brokers, but for
-auto.leader.rebalance.enable=false: the leader moves when the script says so.
-
-Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

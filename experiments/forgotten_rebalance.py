@@ -1,25 +1,6 @@
 """Z180 on a real cluster: a group goes back to the classic protocol, and nobody is told to join.
 
-    .venv/bin/python -m experiments.forgotten_rebalance [--control] [--wait S] [--repeat N]
-
-When the last member of the consumer protocol leaves a group that has classic members, too, the
-group is made a classic one. What is recorded of it says that it is stable, in the generation that
-its members are in; that they are to join again is known in memory only. If another broker
-coordinates the group before they have heard of it, nobody tells them.
-
-1. A classic member joins, and is assigned both partitions of the topic.
-2. A member of the consumer protocol joins, which migrates the group. Each has one partition.
-3. It leaves (close), and the broker that coordinates the group is killed at once.
-4. One record is written to each partition.
-5. The member that stayed is given one of the two.
-
-The control: no broker is killed.
-
-The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
-beginning. Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by
-default): a quick start.
-
-Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could not be tried.
+See finds/Z180/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,36 +1,6 @@
 """Z188 on a real cluster: late offsets of an aborted transaction make its producer unusable.
 
-    .venv/bin/python -m experiments.late_guard [--control] [--repeat N]
-
-The broker that coordinates a group guards the first offsets of a transaction while it asks the
-transaction's coordinator about them. Those of the next transaction wait under the same guard, and
-the first ones take it away when they are appended.
-
-1. b1 coordinates the group, b3 transactions. Kafka's Java clients copy a topic, exactly once. A
-   first transaction is committed.
-2. In the second one the application sends a record that is larger than its topic allows. The
-   topic's leader stands still for two seconds, and it says how far it has read, before it is told
-   of the refusal. Its link to b1 is broken for 14 s just then; its kernel sends the offsets 26 s
-   later. b1 asks b3, which counts b1's partition in; b3's answer is on its way.
-3. After request.timeout.ms (30 s) the client gives up its request. It is told that its record was
-   refused, and aborts. b3 decides so, and its marker to b1 is on its way.
-4. In a third transaction it writes the same again, without the record, and says how far it has
-   read: these offsets wait at b1, since b1 asks b3 one thing at a time.
-5. b3's answer of step 2 arrives, the late offsets are appended, and b1 asks for the next ones. That
-   is on its way while the marker arrives, and the second transaction is over.
-6. b3 says that the third one's offsets are right. b1 refuses them, as their guard is gone. To
-   Kafka's producer that is fatal: neither can it commit, nor abort, nor begin. It is started anew.
-
-The control: the third transaction's offsets come to b1 after b3's answer, all else is the same.
-
-What is on its way between b1 and b3 is held up by a proxy, for seconds. The application's settings
-are Kafka's own, but for those that it takes (group.protocol=consumer, enable.auto.commit=false,
-auto.offset.reset=earliest, read_committed). The topic that is written takes records of 1,000 bytes,
-so that the one that is refused is small. Brokers have Kafka's own settings, but for
-offsets.topic.num.partitions=1 and transaction.state.log.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if the producer becomes unusable, with 0 if not, with 3 if it could not be tried.
+See finds/Z188/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,31 +1,6 @@
 """Z163 on a real cluster: a marker that comes again has a later transaction aborted for nothing.
 
-    .venv/bin/python -m experiments.late_marker [--control] [--repeat N]
-
-The leader of a partition guards the first batch of a transaction while its coordinator is asked. A
-marker that is delivered a second time takes the guard of a later transaction away.
-
-1. b1 leads the transaction log, b2 the topic. Kafka's Java producer writes to t-0 in a first
-   transaction. The link of b1 and b2 breaks, and the producer commits: it is told so, and b1's
-   request to write the marker is lost on the way.
-2. After request.timeout.ms (30 s) b1 gives up the connection. Its kernel goes on to send what was
-   in it. The link is whole again: b1 connects anew, sends the marker once more, and it is written.
-   The first transaction is complete.
-3. A second transaction writes to t-1 only, and is committed.
-4. A second or two before b1's kernel sends again what was in the first connection, b1 is paused.
-   The third transaction's first batch comes to t-0, and b2 asks b1 whether it is under way.
-5. The first request arrives: b2 writes the first transaction's marker a second time, and the guard
-   is gone. b1 goes on and answers, and the batch is refused.
-
-The control: the second transaction writes to t-0 as well, all else is the same. The marker that
-comes again is then refused, for its epoch is an old one.
-
-All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds; 50
-by default). The topic has replicas on b2 and b3, the transaction log on b1 and b3, so that nothing
-but the request is held up by the broken link. Needs root, for network namespaces.
-
-Ends with 1 if the third transaction is refused, with 0 if it is not, with 3 if it could not be
-tried.
+See finds/Z163/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,28 +1,6 @@
 """Z87 on a real cluster: of several commits of offsets in one transaction an earlier one counts.
 
-    .venv/bin/python -m experiments.late_offsets [--control] [--repeat N]
-
-A transaction says how far its application has read, as often as it likes; what comes last counts.
-Nothing in the request tells an older one from a newer one.
-
-1. An application copies a topic, exactly once, in transactions of several parts: of each it reads
-   five records, writes them, and says how far it has read. It has done so with a first part.
-2. Its link to b1, which coordinates its group, breaks, and it says that it has read ten. After
-   request.timeout.ms (30 s) it gives up the connection; its kernel goes on to send what was in it.
-   The link is whole again: it connects anew, says it once more, and is answered.
-3. It reads, writes and says that it has read fifteen.
-4. Its kernel sends again what was in the first connection: b1 is told of ten.
-5. The transaction is committed. The application is started anew, and goes on at ten.
-
-The control: what is said last is what comes late (steps 2 and 3 are one), all else is the same.
-
-The application is Kafka's Java clients with their own settings, but for those that this takes
-(group.protocol=consumer since 4.0, enable.auto.commit=false, auto.offset.reset=earliest,
-read_committed). Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
-has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
-
-Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not be tried.
+See finds/Z87/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,32 +1,11 @@
 """Z70 on a real cluster: a transaction that is committed while a partition has no leader is lost.
 
-    .venv/bin/python -m experiments.leaderless_marker [--first abort] [--control] [--repeat N]
-    .venv/bin/python -m experiments.leaderless_marker --unforced N
-
-When a transaction ends, its coordinator has a marker written into each of its partitions. One that
-has no leader at that moment is taken for deleted: its marker is dropped, and the transaction counts
-as complete.
-
-1. A topic with one replica, on broker b2. Kafka's Java producer writes records 1 and 2 in a
-   transaction.
-2. b2 is stopped as an operator stops it (SIGTERM). The producer commits, and is told that it did.
-3. b2 is started. In its log the transaction is open: readers of committed records wait.
-4. The same producer writes record 3 in its next transaction, which it aborts. To the log all three
-   are one transaction, and it was aborted.
-5. It writes record 4, and commits. A consumer with isolation.level=read_committed reads everything.
+See finds/Z70/README.md for the story, the settings and the control.
 
 --first abort: the other way round. 1 and 2 are aborted while b2 is down, and 3 is committed.
 
-The control: the first transaction is ended when b2 is back, all else is the same.
-
 --unforced N: nothing is arranged. Four producers (librdkafka's, linger.ms=0) write transactions of
 two or three records without rest and abort half, and b2 is restarted N times.
-
-Clients and the topic have Kafka's own settings (a replication factor of 1 is its default), and so
-have brokers, but for transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if what was read is not what was committed, with 0 if it is, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations

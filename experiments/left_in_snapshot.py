@@ -1,25 +1,6 @@
 """Z125 on a real cluster: a broker that loads a snapshot goes on leading what it has lost.
 
-    .venv/bin/python -m experiments.left_in_snapshot [--control] [--repeat N]
-
-A broker that follows the metadata applies records, or, where those it lacks are gone, a snapshot.
-A snapshot does not tell it which partitions it is no replica of any more.
-
-1. b1 leads t-0, b2 follows. Kafka's Java producer, with acks=1, writes to it.
-2. The link of b1 and the controller breaks. After nine seconds b1 is fenced, and b2 leads.
-3. t-0 is reassigned to b2 and b3. b1 does not hear of it.
-4. The controller makes snapshots, and what b1 lacks of the metadata log is removed.
-5. The link is whole again. b1 fetches a snapshot and loads it. It should stop to lead t-0 and
-   delete its replica.
-6. The producer, which has no reason to ask who leads, writes ten records more.
-
-The control: the beginning of the metadata log stays, so that b1 applies records.
-
-Not Kafka's own are the settings by which the metadata log is cut within two minutes and not a week.
-Needs root, for network namespaces.
-
-Ends with 1 if what was acked in step 6 is lost, with 0 if it is not, with 3 if it could not be
-tried.
+See finds/Z125/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,23 +1,6 @@
-"""On a real cluster: an odd error in the answer to markers, and a transaction never ends.
+"""Z165 on a real cluster: an odd error in the answer to markers, and a transaction never ends.
 
-    .venv/bin/python -m experiments.lost_response [--control] [--repeat N]
-
-A coordinator that has a marker refused for a reason that it does not expect throws
-(TransactionMarkerRequestCompletionHandler.onComplete), and the exception is swallowed
-(NetworkClient.completeResponses). The marker is not sent again, nor any other whose answer came
-with it: the transaction is decided, and stays so until another broker coordinates it.
-
-1. Kafka's Java producer writes two records in a transaction.
-2. The topic's max.message.bytes is set to 10: no marker fits. The producer commits, and is told
-   that it did. A second later the setting is as it was.
-3. Half a minute later the transaction still is PrepareCommit, and its records are not shown.
-
-The control: the setting is as it was before the producer commits.
-
-Clients and brokers have Kafka's own settings, but for transaction.state.log.num.partitions=1 (a
-start in seconds; 50 by default).
-
-Ends with 1 if what was committed is not read, with 0 if it is.
+See finds/Z165/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

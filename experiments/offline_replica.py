@@ -1,23 +1,6 @@
 """Z139 on a real cluster: a replica whose disk has failed is taken away, and cannot come back.
 
-    .venv/bin/python -m experiments.offline_replica [--control] [--repeat N]
-
-A broker with several log directories (JBOD) goes on when one of them fails. Replicas in that are
-offline, also when they are no replicas any more.
-
-1. b1 has two log directories, each a disk of its own. t-0, on b1 and b2, is in the second one, and
-   has ten records.
-2. That disk fails: whatever is asked of it is an error. b1 goes on with the first one.
-3. An operator moves t-0 to b2 and b3, and later, as the first directory of b1 has room, back to b1
-   and b2.
-
-The control: t-0 is moved away before the disk fails, all else is the same.
-
-All settings are Kafka's own. The disk is a loop device with ext4 that is had to go down (power.py).
-Needs root.
-
-Ends with 1 if the reassignment does not end within a minute, with 0 if it does, with 3 if it could
-not be tried.
+See finds/Z139/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,21 +1,6 @@
 """Z89 on a real cluster: a retry is written twice, since its records are old.
 
-    .venv/bin/python -m experiments.old_records [--control] [--repeat N]
-
-A broker forgets a producer whose last record is older than producer.id.expiration.ms (a day). It
-asks the records' own timestamps (ProducerAppendInfo), not when they came: of records that are
-copied with their times, each sweep forgets everything.
-
-1. An idempotent producer (librdkafka's, acks=all) writes a record with a timestamp of two days ago.
-2. It writes another one; the answer is lost. A sweep comes by.
-3. It sends again after three seconds. The broker knows nothing of it, and appends it once more.
-
-The control: the timestamps are of now, all else is the same.
-
-Not Kafka's settings: producer.id.expiration.check.interval.ms=200 (600000 by default: there a retry
-has to span a sweep), and the producer's socket.timeout.ms=3000 (60000).
-
-Ends with 1 if a record was written twice, with 0 if not.
+See finds/Z89/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,26 +1,6 @@
 """Z170 on a real cluster: a fetch of an old leadership lets a replica in that lacks what is acked.
 
-    .venv/bin/python -m experiments.old_replica [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk. A
-debugger holds one thread of A; what it stands for is a thread that gets no further for a while.
-
-1. A leads. S is stopped and leaves the ISR. A record is acked. S is started, and reaches neither
-   of the others. F does not reach A any more; three records are produced to A alone.
-2. S reaches A, copies all four, and asks for what follows. The thread that has checked this fetch,
-   and is to note it, stands still (HoldFetch.java).
-3. F is elected. A follows it and cuts its log. Two records are acked, which A and F have.
-4. A is elected again. S is told to cut its log, and fetches from offset 1. That is noted. Then A
-   and S are parted, before the answer.
-5. The thread goes on. A notes that S has four records, in what it knew of the first leadership, and
-   asks the controller to let S into the ISR, which it does.
-6. A dies, S is elected from the ISR: two acked records are gone, and F truncates its copies.
-
-The control: the thread goes on while F leads.
-
-All settings are Kafka's own. Links are cut by hand, and elections asked for.
-
-Ends with 1 if the acked records were lost, with 0 if not, with 3 if it could not be tried.
+See finds/Z170/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

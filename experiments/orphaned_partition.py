@@ -1,26 +1,6 @@
 """Z107 on a real cluster: a member leaves a group, and its partitions are nobody's.
 
-    .venv/bin/python -m experiments.orphaned_partition [--control] [--wait S] [--repeat N]
-
-A group is migrated from the classic protocol to that of KIP-848. With
-group.consumer.migration.policy=upgrade it is not migrated back, when its last member of the new
-protocol leaves. Of those who stay, nobody lets the coordinator compute an assignment: heartbeats of
-the classic protocol only look whether there is one. That lasts until a consumer joins.
-
-1. A classic member joins, and is assigned both partitions of the topic.
-2. A member of the consumer protocol joins, which migrates the group. Each has one partition.
-3. It leaves (close). One record is written to each partition.
-4. The member that stayed is given one of the two.
-5. A second classic member joins: again each has one partition, and all is read. It leaves, one
-   record is written to each, and again one is given to nobody.
-
-The control: the default, group.consumer.migration.policy=bidirectional, all else is the same.
-
-The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
-beginning. Brokers have Kafka's own settings, but for the policy and offsets.topic.num.partitions=1
-(50 by default): a quick start.
-
-Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could not be tried.
+See finds/Z107/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,30 +1,13 @@
 """Z130 on a real cluster: a reassignment that another one overtakes never ends, or is forgotten.
 
-    .venv/bin/python -m experiments.overtaken_reassignment [--how HOW] [--control] [--repeat N]
-
-While a reassignment is under way, another may be asked for (KIP-455: the first is then given up).
-The controller computes what the second adds and removes from the replicas as they are, in which
-those of the first are already. Where that is nothing, the list of the first stays.
+See finds/Z130/README.md for the story, the settings and the control.
 
 --how back: a reassignment is taken back by asking for what was there before, which is what
 kafka-reassign-partitions prints "for rollback".
 
-1. The replicas of a topic are b1, b2 and b3. b4 is down; it is to take the place of b3.
-2. Kafka's command is told, with --additional, to put b1, b2 and b3 back. It says that it did.
-3. b4 is to be added, and to be removed. It is started, copies the topic, and joins the ISR. What
-   would end the reassignment is an ISR with b4 and without it.
-4. Asking again changes nothing. Giving it up (cancel) ends it.
-
 --how more: the topic has the replicas b1 and b2; b3 and b4 are to take their place, and are down.
 Then all four are asked for, which is accepted. b3 and b4 are started. The topic ends up on b3 and
 b4 alone.
-
-The control: what is under way is given up first (cancel), and then asked for; all else is the same.
-
-All settings are Kafka's own; the topic has min.insync.replicas=1 with --how more.
-
-Ends with 1 if it does not end as it was asked to, with 0 if it does, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations

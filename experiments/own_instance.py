@@ -1,25 +1,6 @@
 """Z100 on a real cluster: a static member is refused under its own id.
 
-    .venv/bin/python -m experiments.own_instance [--control] [--repeat N]
-
-A static member that joins again takes the place of one that has left for a while. If the answer to
-its join does not come, it joins again under the id that it has, and the coordinator takes it for
-another process that wants its place.
-
-1. b1 coordinates. Its links to b2 and b3 break.
-2. An application starts with group.instance.id=i, and joins. b1 writes that; it is not committed
-   within five seconds, and the application is told to try again.
-3. It joins again, as it was: b1 refuses it, since instance i has a member that has not left. That
-   is fatal: the application ends. The links are whole again.
-
-The control: the application has no instance id. When the links are whole it is given the record.
-
-The application is Kafka's console consumer with its own settings, but for group.protocol=consumer.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if the application is refused, with 0 if it is given the record, with 3 if it could not
-be tried.
+See finds/Z100/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,28 +1,6 @@
 """Z109 on a real cluster: a partition that is being taken is given to another member, too.
 
-    .venv/bin/python -m experiments.released_early [--control] [--repeat N]
-
-A heartbeat of a group's member (KIP-848) says which partitions it has taken, not which it is
-taking. If it says so while its application still loads what belongs to them, and its group wants
-one of them elsewhere, the coordinator takes that for given up.
-
-1. The application M, one of those that copy a topic exactly once (KIP-447), is assigned both
-   partitions. Its listener (onPartitionsAssigned) has to load what belongs to them, and where in
-   them it goes on (seek), and takes a while.
-2. N joins. One partition is to go from M to N; M is asked to give it up, when its listener is done.
-3. The broker that coordinates the group is stopped (SIGTERM), as for an upgrade. M tells the next
-   one all that it has, as it must: nothing yet. N is given the partition, reads and writes.
-4. M's listener is done. Within the same poll M is given records of both partitions.
-5. N commits what it has written and how far it has read, and so does M.
-
-The control: no broker is stopped. N is given the partition when M has given it up.
-
-The applications are Kafka's Java clients with their own settings, but for those that this takes
-(group.protocol, enable.auto.commit=false, auto.offset.reset=earliest, read_committed). Brokers have
-Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not be tried.
+See finds/Z109/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,27 +1,6 @@
 """Z108 on a real cluster: a consumer that lost its partition commits for it, and is not refused.
 
-    .venv/bin/python -m experiments.restamped_commit [--control] [--repeat N]
-
-A member of a group that was silent for too long is removed from it, and another is given its
-partitions. Its own commits are refused: it was told a smaller epoch than its group has. Kafka's
-consumer of the protocol of KIP-848 joins again in the background. From then on its commits bear the
-new epoch, though its application is still busy with what it read before.
-
-1. The application M, one of two that copy a topic exactly once (KIP-447), is given ten records.
-2. M's process stands still (SIGSTOP) for longer than group.consumer.session.timeout.ms. N joins, is
-   given the partition, copies the ten records, and commits.
-3. M goes on. Its consumer hears that it is no member, and joins again; the partition stays with N.
-4. M copies its ten records, and commits with them how far it has read, for a partition that it
-   does not own. It is told that it did.
-
-The control: both consumers use the classic protocol, all else is the same. M is refused.
-
-The applications are Kafka's Java clients with their own settings, but for those that this takes
-(group.protocol, enable.auto.commit=false, auto.offset.reset=earliest, read_committed). Brokers have
-Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not be tried.
+See finds/Z108/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,26 +1,6 @@
 """Z181 on a real cluster: two members of a group have a partition, and neither was removed.
 
-    .venv/bin/python -m experiments.restarted_as_classic [--control] [--repeat N]
-
-When a group goes back to the classic protocol, what is recorded as its members' own is what was to
-be their own. A static member that is restarted with the classic protocol, and with which the group
-goes back, is given that at once, though another one has yet to give it up.
-
-1. A classic member M joins, and is assigned both partitions of the topic.
-2. A static member of the consumer protocol joins, which migrates the group. It is to have one of
-   the two, when M has given it up; M hears of it with its next heartbeat.
-3. It is closed, and started again with the classic protocol. The group goes back; it is assigned
-   the partition.
-4. A record is written to each partition. M and the other one are both given that of the partition.
-
-The control: it is started again when M has given the partition up.
-
-The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
-beginning; M has heartbeat.interval.ms=20000 (3000 by default), so that it does not matter when it
-sends one. Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by
-default): a quick start.
-
-Ends with 1 if both were given a record, with 0 if not, with 3 if it could not be tried.
+See finds/Z181/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,39 +1,15 @@
 """Z128 on a real cluster: a controller that has led for a moment forgets a record.
 
-    .venv/bin/python -m experiments.snapshot_end [--how shrink|ids] [--control] [--repeat N]
-
-A snapshot ends with the record before the offset that names it. A standby controller that loads one
-takes that offset for the last one that it has. If it leads and is deposed before anything else is
-committed, it goes back to where it thinks it was, and lacks the record at that offset.
-
-1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
-   what X lacks of the metadata log is removed. (It is not stopped: who starts is registered by a
-   record. Before 4.0, without PreVote, who goes on is elected or has another one elected, which is
-   a record as well, so that it cannot be tried so.)
-2. X goes on, and loads the last snapshot, which ends where the log does.
-3. A topic is deleted: one record, at that offset.
-4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
-5. The same, until X leads again. The topic, which is not there, is to be made anew.
-6. Who is told that it is there has it deleted: X writes its deletion once more, which nobody can
-   replay. Controllers that end are started again.
+See finds/Z128/README.md for the story, the settings and the control.
 
 With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
 left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
 SIGTERM, and b2 goes on: for X it is in the ISR. (A broker that stands still is fenced after nine
-seconds, were it not for the setting below, and so leaves the ISR with more than one record.)
+seconds, were it not for the session timeout of this script, and so leaves the ISR with more than one record.)
 
 With `--how ids` the record is that a broker is given a block of producer ids, as it needs its first
 one. Once X leads again, eight idempotent producers send a record each: for X that block is free.
 Nothing is stopped but what X needs in order to lead twice.
-
-The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
-
-Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=600000 (nine seconds by
-default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
-two minutes and not a week.
-
-Ends with 1 if the topic is refused as one that is there, or records that were acknowledged are
-lost; with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

@@ -1,35 +1,6 @@
 """Z133 on a real cluster: a broker that is no replica any more stays eligible to lead.
 
-    .venv/bin/python -m experiments.stale_eligible [--how given-up] [--control] [--repeat N]
-
-The eligible leader replicas (ELR, KIP-966) have left the ISR and still hold everything that was
-acknowledged. When a reassignment ends, the broker that it removes is taken for one of them: it was
-in the ISR a moment ago. It deletes its log. Should it become a replica again, it may be elected.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2. Ten records are acknowledged.
-2. b2 is stopped, and then b3: ISR b1, ELR b3.
-3. b4 takes b1's place: the replicas are to be b2, b3 and b4. b4 copies everything, and the
-   reassignment ends: ISR b4, ELR b1 and b3. b1 deletes its log.
-4. b1 is stopped. It takes b2's place: the replicas are to be b1, b3 and b4.
-5. b4 is stopped, and b1 is started. It is eligible: it leads, with an empty log.
-6. The others are started, and cut their logs to b1's.
-
-Until 4.3.0 a reassignment waits for all replicas, so that this one does not end; since then one
-waits that asks for fewer replicas. A broker is removed as well by giving up what added it (--how
-given-up):
-
-3. The replicas are to be b2 and b4. b4 copies everything: ISR b1 and b4. It waits for b2, and is
-   given up: ISR b1, ELR b4. b4 deletes its log.
-4. b4 is stopped. It becomes a replica again, the first one.
-5. b1 is stopped, and b4 is started. It is eligible: it leads, with an empty log.
-
-The control: b3 is stopped after b1 (or b4) was removed. There are two in the ISR by then, as many
-as min.insync.replicas, so that there is no ELR to add to; all else is the same.
-
-All settings are Kafka's own. Every stop is a clean one (SIGTERM), no election is unclean, and no
-link is cut.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z133/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

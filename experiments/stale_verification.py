@@ -1,31 +1,6 @@
 """Z72 on a real cluster: a coordinator that was replaced lets a batch in behind its marker.
 
-    .venv/bin/python -m experiments.stale_verification [--control links|epochs] [--repeat N]
-
-A leader asks a transaction's coordinator whether the first batch that it is given belongs to one
-that is under way (KIP-890). Whom it asks is what it knows of the cluster, and a coordinator answers
-what it knows of the transaction.
-
-1. b1 leads the transaction log, b2 the topic. A producer of version 1 adds t-0 to a transaction and
-   writes to it. Its next batch is on the way.
-2. b1's links break but for that to b2. Just before its session is over, b2's link to the controller
-   breaks too: b2 is alive to the controller, and takes b1 for the coordinator.
-3. b3 leads the transaction log. The producer asks b3 to abort, and is told that it is done; b2
-   writes the marker.
-4. The batch comes to b2, which asks b1. To b1 the transaction is under way: the batch is appended.
-5. The links are whole again. The producer's next transaction writes to t-0, and is committed: the
-   marker counts for that batch as well.
-
-A client of ours speaks version 1 to a cluster with Kafka's own features, as librdkafka does; it
-sends the batch only when it is to come (which TCP does by itself: ended_by_marker.py). The
-controls: *links*: b2's link does not break, so that it asks b3; *epochs*: the client speaks version
-2, all else is the same.
-
-All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds; 50
-by default). Needs root, for network namespaces.
-
-Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
-if it could not be tried.
+See finds/Z72/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

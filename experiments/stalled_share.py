@@ -1,20 +1,6 @@
 """Z410 on a real cluster: a share group receives nothing any more once the log start is in a gap.
 
-    .venv/bin/python -m experiments.stalled_share [--how retention] [--control] [--repeat N]
-
-A share group (KIP-932) stores what was acknowledged, not what was handed out. So behind a change of
-the leader, what was handed out before and not acknowledged is a gap, which the leader reads again.
-
-1. A consumer of the group takes the records 0 to 14, and acknowledges 10 to 14.
-2. The broker is killed, and the consumer with it. The broker is started.
-3. The log start moves to 5: by DeleteRecords, or by retention (`--how retention`, where the records
-   0 to 4 are a segment of their own, and one consumer holds them while another takes the rest).
-4. Five more records are written. A consumer of the group comes.
-
-It should be given 5 to 9 and the five new ones. The control leaves out step 3; all else is the
-same, and it should be given 0 to 9 and the five new ones.
-
-Ends with 1 if it is not given all of these, with 0 if it is, with 3 if it could not be tried.
+See finds/Z410/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,26 +1,6 @@
 """Z200 on a real cluster: a transaction that has just begun is aborted for the age of the last one.
 
-    .venv/bin/python -m experiments.swept_young [--control] [--repeat N]
-
-A coordinator lists every ten seconds the transactions that are over their timeouts, and then aborts
-them one after the other. Of each it asks then whether its producer is the same, and not whether it
-is the transaction that was listed.
-
-1. Some three thousand producers have a transaction each that is over its timeout of twelve
-   seconds, as after an outage of their network. All but 150 of them are silent.
-2. Within a second about the time at which the coordinator makes its list, the others commit, and
-   each begins its next transaction at once.
-3. Each commits that as well, two seconds later. Whoever is told that it has no transaction, or that
-   it is fenced, is told so of one that was younger than its timeout.
-
-The control: the timeouts of those who commit are a minute, so that they are in no list.
-
-Those who commit speak version 2, by a client of ours. All settings are Kafka's own, but for one
-broker, and so one replica and one partition of the transaction log. Nobody is held up; when the
-list is made is known from the one before.
-
-Ends with 1 if a transaction was refused within its timeout, with 0 if none was, with 3 if it could
-not be tried.
+See finds/Z200/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,25 +1,6 @@
 """Z211 on a real cluster: a group of two minds about its assignor rebalances at every heartbeat.
 
-    KRAFTCHECK_KAFKA=4.4.0 .venv/bin/python -m experiments.tied_assignors [--control] [--repeat N]
-
-Members of a group of the consumer protocol (KIP-848) may name the server-side assignor that they
-prefer; the one that most of them name is taken. Since 4.4 the coordinator compares, at each
-heartbeat, the one that it took with the one that it would take (KAFKA-20434), and bumps the group's
-epoch if they differ. It counts twice, in two kinds of hash maps: of a tie the first in the order of
-the map is taken, and that order is not the same.
-
-1. Brokers have an assignor of their own beside Kafka's (group.consumer.assignors), named `sticky`.
-2. Two members join. One prefers `uniform`, the other `sticky`: as amid a rolling change.
-3. Nothing else happens for half a minute. The group's epoch, and so the work of an assignment and
-   three records, is bumped at every heartbeat.
-
-The control: both members prefer `sticky`.
-
-The members are librdkafka's. Brokers have Kafka's own settings, but for group.consumer.assignors
-and offsets.topic.num.partitions=1 (50 by default), offsets.topic.replication.factor=1 (3 by
-default): a quick start of one broker.
-
-Ends with 1 if the epoch was bumped, with 0 if not, with 3 if it could not be tried.
+See finds/Z211/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,31 +1,6 @@
 """Z185 on a real cluster: a member is told an assignment that is not committed.
 
-    .venv/bin/python -m experiments.told_early [--control] [--repeat N]
-
-A broker that coordinates a classic group tells an assignment when it is committed. One that has
-loaded it from its log takes the group for stable, and tells it to whoever asks.
-
-1. b1 coordinates; M has both partitions.
-2. The links of b2 to b1 and b3 break. To the controller b2 is alive, and is in the ISR of the
-   group's log for half a minute more.
-3. N joins. M, which leads the group, assigns a partition to N. b1 writes that, b3 copies it. It is
-   not committed, and nobody is told. M's application does not poll for a while.
-4. b3 coordinates (preferred election). N asks it, and is told: it reads its partition.
-5. b2 coordinates, which lacks the assignment; the links are whole again. N is not known there. M
-   polls, joins, has both partitions, and reads what N is at work on.
-
-The control: no link breaks.
-
-M and N are kafka-python's consumers with its own settings, but for those that this takes
-(enable_auto_commit=False, auto_offset_reset=earliest, and one partition_assignment_strategy alone,
-range). A consumer that has several, or says in which generation it was last, as Kafka's own and
-librdkafka's do, begins a rebalance in step 4, and is told nothing. One that reads committed records
-only is told, but where it is to begin it is told when all is committed.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if M is given a record that N was given before, and has not given up, with 0 if not,
-with 3 if it could not be tried.
+See finds/Z185/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,30 +1,6 @@
 """Z71 on a real cluster: a producer is told that its transaction is committed, and it is aborted.
 
-    .venv/bin/python -m experiments.uncommitted_decision [--control] [--repeat N]
-
-A broker that becomes the leader of a partition of the transaction log reads it to its end, what is
-not committed included, and acts on what it finds: it has markers written.
-
-1. b1 leads the transaction log and the topic, b2 and b3 follow. Kafka's Java producer writes two
-   records in a transaction, all acked.
-2. The links of b3 to b1 and b2 break. b3 is alive to the controller, and in every ISR for thirty
-   seconds more.
-3. The transaction's time is over. b1 writes to the transaction log that it is aborted. b2 copies
-   that; it is not committed, since b3 lacks it.
-4. The transaction log's leadership goes to b2 (preferred election). b2 finds the decision, and has
-   the marker written: the two records are aborted.
-5. It goes on to b3, which is in the ISR and lacks the decision. The links are whole again; b1 and
-   b2 cut their logs. To b3 the transaction is under way.
-6. The producer commits, and is told that it did.
-
-The control: the leadership goes from b1 to b3 at once, all else is the same.
-
-All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds;
-50 by default). Needs root, for network namespaces.
-
-Ends with 1 if records of a committed transaction are not read, with 0 if they are, with 3 if it
-could not be tried (to b3 the time of the transaction is over as well: it must not look before the
-producer commits).
+See finds/Z71/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,23 +1,9 @@
 """DR on a real cluster: records that were deleted, and acknowledged as deleted, are back.
 
-    .venv/bin/python -m experiments.undone_delete [--replicas 3] [--control] [--repeat N]
-
-DeleteRecords moves the start of a log in the brokers' memory, and is answered when every live
-replica has moved it. To disk it goes once a minute (log.flush.start.offset.checkpoint.interval.ms).
-
-1. A topic with ten records. The first five are deleted (Admin.deleteRecords); the answer says that
-   the log begins with offset 5 now, and so does ListOffsets.
-2. Every broker that has a replica is killed (SIGKILL), and started again.
-3. The log begins with offset 0, and consumers are given all ten records.
+See finds/DR/README.md for the story, the settings and the control.
 
 --replicas 1: a broker that is controller as well. 3: three brokers and a controller, replication
 factor 3 and min.insync.replicas 2; all three are killed, as by a power cut.
-
-The control: brokers are stopped as an operator stops them (SIGTERM), all else is the same.
-
-All settings are Kafka's own. Nothing of the page cache is lost.
-
-Ends with 1 if deleted records were read, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

@@ -1,31 +1,6 @@
 """Z210 on a real cluster: a group is migrated while a member has yet to give a partition up.
 
-    .venv/bin/python -m experiments.upgraded_amid [--control] [--repeat N]
-
-Cooperative members of the classic protocol go on with what they have until they hear what they are
-to give up. When a group is migrated, what was assigned last is taken for what its members have.
-
-1. X and M, which use CooperativeStickyAssignor, have three partitions each. X leads the group.
-2. L joins, with the same assignor. X and M join again: all are to have two. X has not answered yet,
-   and M is given two records of each of its three partitions, and works on them.
-3. X answers with the assignment: two for X, two for M, none for L, as X and M have three. The group
-   is stable. M is at work, and does not poll.
-4. C joins with the consumer protocol: the group is migrated. L or C is given what M has not been
-   told to give up, and the two records of it that M works on. It copies them, and commits.
-5. M is done: it copies its six records, and commits. It polls again.
-
-The control: C joins with the classic protocol and that assignor, all else is the same. Whoever is
-to have the third partition waits for M to poll.
-
-The applications are Kafka's Java clients with their own settings, but for those that this takes
-(partition.assignment.strategy, group.protocol, enable.auto.commit=false, read_committed,
-auto.offset.reset=earliest). That X's answer comes after M's poll is made certain by polling in that
-order.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if a record was given to M and to another one, with 0 if not, with 3 if it could not be
-tried.
+See finds/Z210/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

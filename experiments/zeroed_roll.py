@@ -1,25 +1,6 @@
 """Z171 on a real cluster: a broker deletes new records after a power cut, each of which was synced.
 
-    .venv/bin/python -m experiments.zeroed_roll [--control] [--repeat N]
-
-When a segment is rolled, the latest timestamp of it goes into its time index. The flush behind the
-roll begins at the recovery point. With flush.messages=1 that is the new segment's first offset: the
-entry is not synced, nor is what the index is cut to. If the power goes before the kernel has
-written it, it is zeros, for a log that a start does not recover, as it lies below the recovery
-point: the latest record is of 1970, by which retention deletes.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged,
-   each after the leader's sync (flush.messages=1). The disk of b1 is a file system of its own
-   (ext4). What b1 was formatted with is on it already (sync), as it is half a minute later.
-2. The segment is old enough: the next record begins another one.
-3. The recovery point is written down. Then b1's power is cut, and only its own.
-4. b1 starts, recovers the last segment, is in the ISR, and is made leader again (by default that is
-   done within five minutes, auto.leader.rebalance.enable; here at once).
-5. Thirty seconds after its start b1 looks for records that are older than a week.
-
-The control: all is written to the disk (sync) before the power is cut, as half a minute later.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z171/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,26 +1,6 @@
 """Z161 on a real cluster: after a clean stop and a power cut, a broker deletes new records.
 
-    .venv/bin/python -m experiments.zeroed_time [--control] [--repeat N]
-
-When a log is closed, the latest timestamp of its last segment goes into the time index. That is
-after the flush, and nothing syncs it. The length of the file is durable soon (a journal commits
-it, the next sync of any file at the latest), what is in it after half a minute. If the power goes
-in between, the last entry is zeros: the latest record is of 1970, by which retention deletes.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged.
-   The disk of b1 is a file system of its own (ext4). What b1 was formatted with is on it already
-   (sync), as it is half a minute later by itself.
-2. b1 is stopped (SIGTERM). When it has ended, its power is cut, and only its own.
-3. b1 starts, is in the ISR, and is made leader again (by default that is done within five minutes,
-   auto.leader.rebalance.enable; here at once).
-4. Thirty seconds after its start b1 looks for records that are older than a week.
-
-The control: all that is written goes to the disk (sync) before the power is cut, as it would by
-itself within half a minute.
-
-All settings are Kafka's own, and those of ext4 are Linux's.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z161/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
