@@ -20,11 +20,10 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
 from kraftcheck.live.crew import Crew
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.library import Options
 from kraftcheck.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
@@ -119,21 +118,19 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record was read that was aborted."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         plain = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
         for _ in range(9):
-            process, value = setting.processes.next(), setting.values.next()
+            process, value = scene.processes.next(), scene.values.next()
             at: dict[int, int] = {}
-            journal.event(process, "invoke", "send", [["send", KEY, value]])
+            scene.journal.event(process, "invoke", "send", [["send", KEY, value]])
             write(plain, value, 100_000, at)
-            journal.event(process, "ok", "send", [["send", KEY, [at[value], value]]])
+            scene.journal.event(process, "ok", "send", [["send", KEY, [at[value], value]]])
         partition.await_batches(HOSTS, 9)
-        p1, p2 = Writer(setting, "p1"), Writer(setting, "p2")
+        p1, p2 = Writer(scene, "p1"), Writer(scene, "p2")
         partition.say("900 kB on every replica")
         if not control:
-            journal.moment("start-stop", HEIR)
-            cluster.stop(HEIR)
+            scene.stop(HEIR)
         p1.begin([10])
         p1.end(commit=False)
         p1.begin([60_000] * 4)
@@ -143,8 +140,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         partition.await_batches((LEADER, THIRD), 18)
         partition.say("p1 aborted twice, p2 committed")
         if not control:
-            cluster.start(HEIR)
-            journal.moment("stop-stop", HEIR)
+            scene.start(HEIR)
         partition.await_batches(HOSTS, 18)
         partition.await_isr(HOSTS, asking=LEADER)
         before = partition.read(LEADER, "read_committed")
@@ -155,8 +151,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             for line in partition.dump(host, "*.txnindex"):
                 click.echo(f"         {host}, transaction index: {line}")
         after = partition.read(HEIR, "read_committed")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     click.echo(f"Kafka's consumer, from {LEADER}: {' '.join(before)}")
     click.echo(f"Kafka's consumer, from {HEIR}: {' '.join(after)}")
     return before != after
@@ -166,13 +160,12 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
     """Whether restarts alone leave the follower with entries that are not the leader's."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         crew, busy = Crew(), []
         for at, pace in enumerate(LOADS[load]):
-            shared = (setting.processes, ABORTS, Large())
-            own = Setting(journal, setting.bootstrap, TOPIC, 1, pace, *shared)
-            own.values = setting.values
+            shared = (scene.processes, ABORTS, Large())
+            own = Setting(scene.journal, scene.bootstrap, TOPIC, 1, pace, *shared)
+            own.values = scene.values
             busy.append(own)
             crew.start(transact, own, at, {"linger.ms": 0})
         for _ in range(restarts):
@@ -187,8 +180,6 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
         partition.await_batches(HOSTS, partition.batches(LEADER))
         partition.elect((HEIR, LEADER, THIRD), asking=HOSTS)
         partition.await_leader(HEIR, asking=HEIR)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     right, written = (partition.dump(host, "*.txnindex") for host in (LEADER, HEIR))
     wrong = sum(a != b for a, b in zip(right, written, strict=True))
     click.echo(

@@ -23,10 +23,9 @@ from experiments.group import joined, poll, tell
 from experiments.late_offsets import OFFSETS
 from experiments.tools import Partition
 from experiments.uncommitted_decision import until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -58,16 +57,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     words = ("--create", "--topic", OTHER, "--partitions", str(OTHERS))
     partition.ask("TopicCommand", FIRST, *words)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, "t", 2)
-        greet(setting, {})
-        failed = tried(cluster, partition, admin, setting, control)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=2) as scene:
+        greet(scene, {})
+        failed = tried(cluster, partition, admin, scene, control)
         tell(partition, FIRST, "--members", "--verbose")
         partition.elect([FIRST, NEXT, HOSTS[2]], asking=[NEXT], topic=OFFSETS)
         partition.say("b1 leads again")
         tell(partition, FIRST, "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return failed
 
 

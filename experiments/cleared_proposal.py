@@ -19,12 +19,11 @@ import click
 
 from experiments import evidence, left_in_snapshot
 from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, connected, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import Setting, connected
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.facts import Move
 from kraftcheck.live.interpose import ALTER_PARTITION, FETCH, Interposer
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
@@ -65,12 +64,14 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     cluster.kill(A)
     cluster.start(A)  # its connections go through the interposer now
     partition.create(asking=F)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as meanwhile:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        journal.moment("start-partition", A)
+    with (
+        evidence.scene(cluster, folder, Configuration(one_client=False)) as scene,
+        ThreadPoolExecutor(1) as meanwhile,
+    ):
+        scene.journal.moment("start-partition", A)
         for follower in (F, G):
             cluster.cut(A, follower)
-        sent(setting, "1")
+        sent(scene, "1")
         partition.await_isr({A}, asking=F)
         partition.say("F and G are out of the ISR")
         between.hold_answers(FETCH)
@@ -95,24 +96,21 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         else:
             told(cluster, between, how, known)
         partition.say("A has read that F has joined")
-        producing = meanwhile.submit(sent, setting, "all")
+        producing = meanwhile.submit(sent, scene, "all")
         time.sleep(LAG_SECONDS + 2)
         partition.say("a record is produced, and the lag time is over")
-        sent(setting, "1")  # makes A try its high watermark
+        sent(scene, "1")  # makes A try its high watermark
         time.sleep(5)
         early = producing.done()
         partition.say("acked" if early else "not acked: the high watermark waits for G")
         between.let_go(ALTER_PARTITION)
         between.hold_requests(ALTER_PARTITION)  # or else A would soon have G removed again
         partition.await_isr({A, F, G}, asking=F)
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         partition.await_leader(G, asking=F)
         partition.say("G has joined, A is killed, G is elected")
         acked = producing.result()
-        read_all(setting, {})
-    moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
-    evidence.write(cluster, folder, Configuration(one_client=False), moves=moves)
+        scene.moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     between.close()

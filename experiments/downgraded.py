@@ -1,4 +1,4 @@
-"""Z166 on a real cluster: transaction.version goes down to 0, and a transactional id cannot be used.
+"""Z166 on a real cluster: a transactional id cannot be used after transaction.version went to 0.
 
 See finds/Z166/README.md for the story, the settings and the control.
 """
@@ -15,9 +15,8 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, KEY, TRANSACT
-from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
@@ -34,20 +33,17 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the last producer cannot begin."""
     partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
     partition.create(asking=ASKED)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        partition.say(f"first: {begun(cluster, setting, writes=True) or CAN}")
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        partition.say(f"first: {begun(cluster, scene, writes=True) or CAN}")
         words = ["downgrade", "--feature", f"{VERSION}={int(control)}"]
         click.echo(partition.ask("FeatureCommand", ASKED, *words).strip())
-        partition.say(f"second: {begun(cluster, setting) or CAN}")
+        partition.say(f"second: {begun(cluster, scene) or CAN}")
         until = time.monotonic() + CONFIGURATION.ending_s
-        told = begun(cluster, setting)
+        told = begun(cluster, scene)
         partition.say(f"third: {told or CAN}")
         while told and time.monotonic() < until:
-            told = begun(cluster, setting)
+            told = begun(cluster, scene)
             partition.say(f"another one: {told or CAN}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return bool(told)
 
 

@@ -19,6 +19,7 @@ import msgspec
 from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
 from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING, Journal
 from kraftcheck.live.polling import Poller
@@ -27,6 +28,94 @@ from kraftcheck.reference.clients.promises import Configuration
 Run = Callable[[Cluster, Path], bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """As `click.option` makes it."""
+
+
+class Scene(Setting):
+    """The topic that clients of an experiment share, and its faults, as the history has them."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        journal: Journal,
+        configuration: Configuration,
+        *more: Any,
+        **how: Any,
+    ) -> None:
+        super().__init__(journal, cluster.bootstrap, TOPIC, *more, **how)
+        self._cluster = cluster
+        self._down: dict[str, str] = {}
+        self.configuration = configuration
+        self.cut: Sequence[txnlog.Cut] = ()
+        self.moves: Sequence[facts.Move] | None = None
+        """These three as `write` takes them."""
+        self.replicas: list[datalog.Replica] = []
+        """What is on disks; from the end of the scene on."""
+
+    def stop(self, host: str) -> None:
+        self._begin("stop", host)
+        self._cluster.stop(host)
+
+    def kill(self, host: str) -> None:
+        self._begin("kill", host)
+        self._cluster.kill(host)
+
+    def pause(self, host: str) -> None:
+        self._begin("pause", host)
+        self._cluster.pause(host)
+
+    def start(self, host: str, *, wait: bool = True) -> None:
+        """One that was stopped or killed here."""
+        self._cluster.start(host, wait=wait)
+        self._end(host)
+
+    def resume(self, host: str) -> None:
+        self._cluster.resume(host)
+        self._end(host)
+
+    def cut_off(self, host: str, *others: str) -> None:
+        """Cuts its links to these."""
+        for other in others:
+            self._cluster.cut(host, other)
+        self._begin("partition", host)
+
+    def heal(self) -> None:
+        """Mends all links."""
+        self._cluster.heal()
+        for host in [host for host, fault in self._down.items() if fault == "partition"]:
+            self._end(host)
+
+    def _begin(self, fault: str, host: str) -> None:
+        self._down[host] = fault
+        self.journal.moment(f"start-{fault}", host)
+
+    def _end(self, host: str) -> None:
+        self.journal.moment(f"stop-{self._down.pop(host)}", host)
+
+
+@contextmanager
+def scene(
+    cluster: Cluster,
+    folder: Path,
+    configuration: Configuration,
+    partitions: int = 1,
+    *,
+    also: Sequence[str] = (),
+    **how: Any,
+) -> Iterator[Scene]:
+    """Records what clients do; in the end everything is read, and what is on disks is kept.
+
+    Args:
+        partitions: of the topic.
+        also: more topics, of one partition each, that are read in the end.
+        how: as Setting takes it.
+    """
+    with Journal(folder / HISTORY) as journal:
+        found = Scene(cluster, journal, configuration, partitions, **how)
+        yield found
+        read_all(found, {})
+        for topic in also:
+            read_all(Setting(journal, found.bootstrap, topic, 1, processes=found.processes), {})
+    found.replicas = write(cluster, folder, found.configuration, found.cut, found.moves)
 
 
 def write(

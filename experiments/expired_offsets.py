@@ -10,10 +10,9 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
@@ -30,18 +29,21 @@ IDLE_S, EMPTY_S = 75.0, 5.0
 """In the group without a commit; between two members."""
 RECORDS = 5
 
+CONFIGURATION = Configuration(
+    consumers="listen", one_client=False, goes_back=True, isolation="read_committed"
+)
+
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is not given a record that was written while it had no member."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0])
     protocol: Protocol = "classic" if control else "consumer"
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        first = joined(setting, protocol, "latest")
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        first = joined(scene, protocol, "latest")
         poll(first, JOIN_S)
         for _ in range(RECORDS):
-            greet(setting, {})
+            greet(scene, {})
         if (given := poll(first, JOIN_S)) != RECORDS:
             raise ClusterError(f"the first member was given {given} records, not {RECORDS}")
         first.commit()
@@ -51,20 +53,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         tell(partition, HOSTS[0])
         first.leave()
         partition.say("the member has left")
-        greet(setting, {})
+        greet(scene, {})
         time.sleep(EMPTY_S)
         tell(partition, HOSTS[0])
-        second = joined(setting, protocol, "latest")
+        second = joined(scene, protocol, "latest")
         given = poll(second, JOIN_S)
-        greet(setting, {})
+        greet(scene, {})
         given += poll(second, JOIN_S)
         second.leave()
         partition.say(f"the new member was given {given} of 2 records")
-        read_all(setting, {})
-    configuration = Configuration(
-        consumers="listen", one_client=False, goes_back=True, isolation="read_committed"
-    )
-    evidence.write(cluster, folder, configuration)
     return given < 2
 
 

@@ -14,12 +14,11 @@ import click
 from experiments import evidence
 from experiments.offline_replica import B1, B2, B3, FAILED, RECORDS, SECOND, with_second
 from experiments.power import fail
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.uncommitted_decision import until
 from kraftcheck.live import metadata
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 CONTROLLER, ADMIN = "c1", "admin"
@@ -33,35 +32,29 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether b1 leads, and nobody is served, though b2 is there."""
     with_second(cluster, min_insync=2)
     partition = Partition(cluster, ADMIN, ADMIN, (B1, B2))
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {}, RECORDS)
-        journal.moment("start-stop", B2)
-        cluster.stop(B2)
-        journal.moment("start-partition", B1)
-        cluster.cut(B1, CONTROLLER)
-        cluster.cut(B1, ADMIN)  # b1 would ask the controller for it, and get no answer
+    with evidence.scene(
+        cluster, folder, Configuration(one_client=False, min_insync_replicas=2)
+    ) as scene:
+        greet(scene, {}, RECORDS)
+        scene.stop(B2)
+        # b1 would ask the controller for what ADMIN asks, and get no answer
+        scene.cut_off(B1, CONTROLLER, ADMIN)
         said = partition.await_leader(None, asking=B3)
         partition.say(f"b2 is stopped, b1 is fenced: {said}")
         if control:
             cluster.heal()
             partition.await_leader(B1, asking=B3)
         broken(cluster)
-        cluster.heal()
-        journal.moment("stop-partition", B1)
+        scene.heal()
         time.sleep(HEARD_S)
         partition.say(f"b1 is back, its disk has failed: {partition.describe(B3)}")
-        cluster.start(B2)
-        journal.moment("stop-stop", B2)
+        scene.start(B2)
         stuck = not served(partition)
-        journal.moment("start-kill", B1)
-        cluster.kill(B1)
+        scene.kill(B1)
         partition.await_leader(B2, asking=B3)
         partition.reassign((B2, B3), asking=B3)
         partition.await_isr((B2, B3), asking=B3)
         partition.say(f"b1 is killed, b3 is added; read: {len(partition.read(B3))} of {RECORDS}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=2))
     told = at_once(metadata.read(folder / metadata.METADATA))
     click.echo(f"         b1 told of its disk in the heartbeat that unfenced it: {told}")
     if told == control:

@@ -27,10 +27,9 @@ from experiments.orphaned_partition import (
     await_read,
     describe,
 )
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")
@@ -53,32 +52,27 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     with ahead(0 if control else AHEAD_S, cluster.directory):
         cluster.start(FAST)
     partition.await_isr(HOSTS, asking=FAST)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
-        first = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=PARTITIONS) as scene:
+        greet(scene, {})
+        first = joined(scene, "consumer", "earliest", commits=False, more=MEMBER)
         await_read([first], 1)
         partition.elect(HOSTS, asking=HOSTS, topic=OFFSETS)
-        second = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
+        second = joined(scene, "consumer", "earliest", commits=False, more=MEMBER)
         await_read([first, second], 1)
         describe(partition, FAST)
         partition.say("two members have joined, b1 coordinates")
-        journal.moment("start-kill", FAST)
-        cluster.kill(FAST)
+        scene.kill(FAST)
         poll(first, SESSION_S)
         second.leave()
         left = time.monotonic()
-        greet(setting, {})
+        greet(scene, {})
         while len(at_end(first, 2)) < PARTITIONS and time.monotonic() < left + AHEAD_S + MORE_S:
             poll(first, 1)
         took = time.monotonic() - left
         partition.say(f"b1 was killed, a member left; its partition was nobody's for {took:.0f} s")
         describe(partition, OTHERS[0])
-        cluster.start(FAST)
-        journal.moment("stop-kill", FAST)
+        scene.start(FAST)
         first.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return took > LATE_S
 
 

@@ -35,11 +35,10 @@ from experiments import evidence
 from experiments.copying import REASONS, SETTINGS, Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.uncommitted_decision import until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SESSION_S, BEFORE_S = 45.0, 9.0
@@ -56,10 +55,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether M is removed twice."""
     partition = Partition(cluster, CLIENT, ADMIN, OTHERS)
     partition.create(asking=OTHERS[0], min_insync=1)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as beside:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        with Application(cluster, setting, "m", "consumer", CLIENT, tells=True) as m:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene, ThreadPoolExecutor(1) as beside:
+        greet(scene, {})
+        with Application(cluster, scene, "m", "consumer", CLIENT, tells=True) as m:
             m.poll("poll 5000")
             partition.elect([COORDINATOR, *OTHERS], asking=[OTHERS[0]], topic=OFFSETS)
             m.poll("poll 10000")
@@ -67,27 +65,22 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             polling = beside.submit(m.poll, "poll 90000")
             time.sleep(1)
             m.pause()
-            journal.moment("start-pause", "M")
+            scene.journal.moment("start-pause", "M")
             time.sleep(SESSION_S - BEFORE_S)
-            for host in OTHERS:
-                cluster.cut(COORDINATOR, host)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, *OTHERS)
             until(lambda: len(removals(cluster)) == 1, "M's session ends")
             partition.say("M is removed")
             if control:
                 cluster.heal()
             time.sleep(LATER_S)
             m.resume()
-            journal.moment("stop-pause", "M")
+            scene.journal.moment("stop-pause", "M")
             twice = within(lambda: len(removals(cluster)) > 1, AGAIN_S)
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             partition.say(f"M is removed {'again' if twice else 'once'}")
             polling.result()
             partition.say(f"M has {m.has}")
             tell(partition, OTHERS[0], "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     told = [line for line in cluster.log(COORDINATOR).splitlines() if "GroupId g" in line]
     for line in told[-12:]:
         click.echo(f"         b1: {line[:200]}")

@@ -11,10 +11,8 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
+from experiments.tools import Partition
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
@@ -45,12 +43,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     cluster.cut(ADMIN, A)  # commands must not depend on A
     partition.create(asking=F)
     partition.say("topic created, A leads")
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        process, value = setting.processes.next(), 0  # the first value of VerifiableProducer
-        journal.moment("start-partition", A)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        process, value = scene.processes.next(), 0  # the first value of VerifiableProducer
+        scene.journal.moment("start-partition", A)
         cluster.cut(A, F)
-        journal.event(process, "invoke", "send", [["send", "t-0", value]])
+        scene.journal.event(process, "invoke", "send", [["send", "t-0", value]])
         producer = partition.produce(A, acks=-1)
         time.sleep(6)
         partition.say("F cut from A, record produced to A, not acked")
@@ -68,16 +65,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         acked = partition.await_acked(producer)
         for each in acked:
             sent = [["send", "t-0", [each.offset, each.value]]]
-            journal.event(process, "ok", "send", sent)
+            scene.journal.event(process, "ok", "send", sent)
         said = f"acked: offset {acked[0].offset}" if acked else "not acked"
         partition.say(f"F reaches A; {said}")
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         partition.elect((G, F, A), asking=(F, G))
         time.sleep(3)
         partition.say("A killed, G elected from the ISR")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     values = partition.read(G)
     click.echo(f"a consumer reads {len(values)} records")
     return bool(acked) and not values

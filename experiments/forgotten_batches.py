@@ -25,9 +25,7 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -53,21 +51,23 @@ def run(
     partition = Partition(cluster, leader, leader, hosts)
     partition.create(asking=leader, min_insync=2 if replicated else 1)
     proxy = Proxy([cluster.node(host) for host in hosts], None)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    configuration = Configuration(
+        min_insync_replicas=2 if replicated else 1,
+        replication_factor=len(hosts),
+        one_client=False,
+        isolation="read_committed",
+    )
+    with evidence.scene(cluster, folder, configuration) as scene:
         for value in range(RECORDS):
-            journal.event(setting.processes.next(), "invoke", "send", [["send", "t-0", value]])
+            scene.journal.event(scene.processes.next(), "invoke", "send", [["send", "t-0", value]])
         producer = cluster.tool(leader, str(SEND), proxy.bootstrap, TOPIC, *properties)
         first = partition.await_first(producer)
         proxy.silent.set()
         partition.await_batches(hosts, RECORDS)
         partition.say("five batches appended, no answer")
         if not control:
-            fault = "kill" if how == "killed" else "stop"
-            journal.moment(f"start-{fault}", heir)
-            (cluster.kill if how == "killed" else cluster.stop)(heir)
-            cluster.start(heir)
-            journal.moment(f"stop-{fault}", heir)
+            (scene.kill if how == "killed" else scene.stop)(heir)
+            scene.start(heir)
             partition.await_isr(hosts, asking=leader)
             partition.say(f"{heir} was restarted")
         if replicated:
@@ -79,18 +79,12 @@ def run(
         proxy.silent.clear()
         acked = [first, *partition.await_acked(producer, 100)]
         for each in acked:
-            journal.event(each.value, "ok", "send", [["send", "t-0", [each.offset, each.value]]])
+            scene.journal.event(
+                each.value, "ok", "send", [["send", "t-0", [each.offset, each.value]]]
+            )
         partition.say(f"acked: offsets {[each.offset for each in acked]}")
-        read_all(setting, {})
     proxy.close()
-    configuration = Configuration(
-        min_insync_replicas=2 if replicated else 1,
-        replication_factor=len(hosts),
-        one_client=False,
-        isolation="read_committed",
-    )
-    logs = evidence.write(cluster, folder, configuration)
-    log = next(each for each in logs if each.broker == cluster.node(heir).number)
+    log = next(each for each in scene.replicas if each.broker == cluster.node(heir).number)
     for line in partition.dump(heir, f"{0:020}.log"):
         click.echo(f"         log: {line.partition(' partitionLeaderEpoch')[0]}")
     click.echo(f"{RECORDS} records sent, {len(acked)} acked, {len(log.records)} in the log")

@@ -21,10 +21,9 @@ from experiments.orphaned_partition import (
     describe,
 )
 from experiments.released_early import coordinator, other
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 WAIT_S = 60.0
 """More than a session (45 s)."""
@@ -34,33 +33,28 @@ def run(cluster: Cluster, folder: Path, wait: float, control: bool) -> bool:
     """Whether a partition is nobody's after the member has left. wait: seconds."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
-        stays = joined(setting, "classic", "earliest", commits=False)
+    with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
+        greet(scene, {})
+        stays = joined(scene, "classic", "earliest", commits=False)
         await_read([stays], 1)
-        leaves = joined(setting, "consumer", "earliest", commits=False)
+        leaves = joined(scene, "consumer", "earliest", commits=False)
         await_read([stays, leaves], 1)
         partition.say("a member joined (consumer protocol)")
         describe(partition, HOSTS[0])
         host = coordinator(partition)
         leaves.leave()
         if not control:
-            journal.moment("start-kill", host)
-            cluster.kill(host)
+            scene.kill(host)
             partition.say(f"it left; {host}, which coordinated, is killed")
-        greet(setting, {})
+        greet(scene, {})
         poll(stays, wait)
         read = at_end(stays, 2)
         partition.say(f"it left {wait:.0f} s ago; read on: {sorted(read)}")
         describe(partition, other(host))
         if not control:
-            cluster.start(host)
-            journal.moment("stop-kill", host)
+            scene.start(host)
         stays.leave()
         partition.await_isr(HOSTS, asking=HOSTS[0])
-        read_all(setting, {})
-    evidence.write(cluster, folder, OF_THREE)
     return len(read) < PARTITIONS
 
 

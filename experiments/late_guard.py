@@ -14,12 +14,10 @@ import click
 from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.late_offsets import CONFIGURATION, OFFSETS, read
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.uncommitted_decision import STATES, size, until
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
-from kraftcheck.live.journal import HISTORY, Journal
 
 GROUPS, LEADER, TRANSACTIONS = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"
@@ -38,27 +36,27 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     ending = Interposer(cluster, TRANSACTIONS, cluster.node(GROUPS).listener)
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, TRANSACTIONS])
     create(partition)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as beside:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Application(cluster, setting, "m", "consumer", CLIENT) as m:
-            read(setting, m, PART)
+    with (
+        evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        with Application(cluster, scene, "m", "consumer", CLIENT) as m:
+            read(scene, m, PART)
             partition.elect([TRANSACTIONS, LEADER], asking=[LEADER], topic=STATES)
             partition.elect([GROUPS, LEADER], asking=[LEADER], topic=OFFSETS)
             told = [m.copy()]
             partition.say("the first transaction is committed")
-            read(setting, m, PART)
+            read(scene, m, PART)
             time.sleep(2)  # its markers are written
             asking.hold_answers(ADD_PARTITIONS_TO_TXN)
             ending.hold_requests(WRITE_TXN_MARKERS)
-            cluster.cut(CLIENT, GROUPS)
-            journal.moment("start-partition", GROUPS)
+            scene.cut_off(GROUPS, CLIENT)
             cluster.pause(LEADER)
             late = beside.submit(m.at_once, heavy=True)
             time.sleep(SLOW_S)
             cluster.resume(LEADER)
             time.sleep(BROKEN_S - SLOW_S)
-            cluster.heal()
-            journal.moment("stop-partition", GROUPS)
+            scene.heal()
             until(asking.answered.is_set, "the transaction's coordinator is asked of its offsets")
             partition.say("b3 counts b1's partition in; its answer is held up")
             told.append(late.result())
@@ -86,14 +84,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             partition.say(f"its producer is told: {told[-1] or 'nothing of an error'}")
             if not unusable:
                 told.append(m.commit())
-        with Application(cluster, setting, "m", "consumer", CLIENT) as again:
+        with Application(cluster, scene, "m", "consumer", CLIENT) as again:
             again.poll("poll 20000")
             partition.say(f"started anew, it is given {[value for *_, value in again.read]}")
             if again.read:
                 told.append(again.copy())
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(GROUPS, "*.log", "--offsets-decoder", topic=OFFSETS):
         if "producerEpoch" in line and "producerEpoch: -1" not in line:
             click.echo(f"         {' '.join(line.split())[:200]}")

@@ -38,11 +38,10 @@ from experiments.copying import REASONS, SETTINGS, Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
 from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.uncommitted_decision import within
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 RECORDS = 5
 JOIN_S, LATE_S = 90.0, 60.0
@@ -52,23 +51,20 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether N is given the partition of M, which is there."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
     partition.create(asking=LEADER, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        greet(setting, {}, RECORDS)
-        m = Application(cluster, setting, "m", "consumer", CLIENT, tells=True)
-        n = Application(cluster, setting, "n", "consumer", ADMIN, tells=True)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=2) as scene:
+        greet(scene, {}, RECORDS)
+        m = Application(cluster, scene, "m", "consumer", CLIENT, tells=True)
+        n = Application(cluster, scene, "n", "consumer", ADMIN, tells=True)
         with m, n:
             m.poll("poll 5000")
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
             shared(m, n)
             partition.say(f"M has {m.has}, N has {n.has}")
-            cluster.cut(CLIENT, COORDINATOR)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, CLIENT)
             if not control:
                 m.poll("anew")
             await_that(m, n, lambda: again_in(cluster) < math.inf, "M gives up the connection")
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             shared(m, n)
             partition.say(f"M has joined again, and has {m.has}; N has {n.has}")
             tell(partition, LEADER, "--members", "--verbose")
@@ -78,8 +74,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             tell(partition, LEADER, "--members", "--verbose")
             m.poll("poll 500")
             partition.say(f"M polls, and has {m.has}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     left = [line for line in cluster.log(COORDINATOR).splitlines() if "Member" in line]
     for line in left[-6:]:
         click.echo(f"         b1: {line[:12]} {line[line.find('Member') :][:150]}")

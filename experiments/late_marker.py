@@ -14,12 +14,10 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.transact import Writer
 from experiments.uncommitted_decision import STATES, until, within
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
@@ -41,29 +39,26 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the third transaction is refused."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
     partition.create(asking=LEADER, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        with Writer(cluster, setting, CLIENT) as writer:
-            partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
-            writer.begin(1)  # b1 and b2 are connected
-            writer.end("commit")
-            until(lambda: partition.batches(LEADER) == 2, "its marker is written")
-            writer.begin(1)
-            cluster.cut(COORDINATOR, LEADER)
-            journal.moment("start-partition", COORDINATOR)
-            writer.end("commit")
-            partition.say("the first transaction is committed, its marker on the way")
-            until(lambda: GIVEN_UP in cluster.log(COORDINATOR), "b1 gives up the connection")
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
-            until(lambda: partition.batches(LEADER) == 4, "its marker is written")
-            partition.say("b1 has connected anew, the marker is written")
-            writer.begin(1, 1, *([0] if control else []))
-            writer.end("commit")
-            until(lambda: sends_again_in(cluster) < BEFORE_S, "b1's kernel sends again")
-            told = third(cluster, partition, writer)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
+    with (
+        evidence.scene(cluster, folder, CONFIGURATION, partitions=2) as scene,
+        Writer(cluster, scene, CLIENT) as writer,
+    ):
+        partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
+        writer.begin(1)  # b1 and b2 are connected
+        writer.end("commit")
+        until(lambda: partition.batches(LEADER) == 2, "its marker is written")
+        writer.begin(1)
+        scene.cut_off(COORDINATOR, LEADER)
+        writer.end("commit")
+        partition.say("the first transaction is committed, its marker on the way")
+        until(lambda: GIVEN_UP in cluster.log(COORDINATOR), "b1 gives up the connection")
+        scene.heal()
+        until(lambda: partition.batches(LEADER) == 4, "its marker is written")
+        partition.say("b1 has connected anew, the marker is written")
+        writer.begin(1, 1, *([0] if control else []))
+        writer.end("commit")
+        until(lambda: sends_again_in(cluster) < BEFORE_S, "b1's kernel sends again")
+        told = third(cluster, partition, writer)
     for line in [line for line in partition.dump(LEADER, "*.log") if "isControl" in line]:
         click.echo(f"         {line}")
     click.echo(f"the producer is told: {told}")

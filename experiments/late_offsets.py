@@ -16,11 +16,11 @@ from experiments import evidence
 from experiments.copying import COPIES, REASONS, SETTINGS, Application
 from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.uncommitted_decision import STATES, until
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
@@ -45,19 +45,18 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=LEADER, min_insync=1)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
     partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Application(cluster, setting, "m", NEWEST, CLIENT) as m:
-            read(setting, m, PART)
+    with evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene:
+        with Application(cluster, scene, "m", NEWEST, CLIENT) as m:
+            read(scene, m, PART)
             partition.elect([LEADER, OTHER], asking=[LEADER], topic=STATES)
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
             m.write()
             told = [m.place()]
-            read(setting, m, PART * (2 if control else 1))
+            read(scene, m, PART * (2 if control else 1))
             m.write(more=True)
-            told.append(late(cluster, partition, m, journal))
+            told.append(late(cluster, partition, m, scene.journal))
             if not control:
-                read(setting, m, PART)
+                read(scene, m, PART)
                 m.write(more=True)
                 told.append(m.place())
             partition.say(f"it has read {len(m.read)}, and said so")
@@ -65,14 +64,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             time.sleep(HANDLED_S)
             told.append(m.commit())
             partition.say(f"the transaction is committed; refused: {[*filter(None, told)]}")
-        with Application(cluster, setting, "n", NEWEST, CLIENT) as n:
+        with Application(cluster, scene, "n", NEWEST, CLIENT) as n:
             n.poll("poll 20000")
             partition.say(f"it is started anew, and is given {[value for *_, value in n.read]}")
             if n.read:
                 n.copy()
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(COORDINATOR, "*.log", "--offsets-decoder", topic=OFFSETS):
         if '"offset":' in line or "endTxnMarker" in line:
             click.echo(f"         {' '.join(line.split())[-200:]}")

@@ -21,10 +21,9 @@ import msgspec
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, Writer, numbers
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.crew import Crew
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import HISTORY
 from kraftcheck.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -48,17 +47,14 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     second = "abort" if first == "commit" else "commit"
     partition = Partition(cluster, ASKED, ASKED, [HOST])
     partition.create(asking=ASKED, min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Writer(cluster, setting, ASKED) as writer:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        with Writer(cluster, scene, ASKED) as writer:
             writer.begin(2)
-            journal.moment("start-stop", HOST)
-            cluster.stop(HOST)
+            scene.stop(HOST)
             partition.await_leader(None, asking=ASKED)
             committed = [] if control else writer.end(first)
             partition.say(f"{HOST} is down" + ("" if control else f", the producer did {first}"))
-            cluster.start(HOST)
-            journal.moment("stop-stop", HOST)
+            scene.start(HOST)
             partition.await_leader(HOST, asking=ASKED)
             if control:
                 committed = writer.end(first)
@@ -74,8 +70,6 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
             writer.begin(1)
             committed += writer.end("commit")
         partition.say(f"the producer did {second}, and then commit")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(HOST, "*.log") + partition.dump(HOST, "*.txnindex"):
         click.echo(f"         {line}")
     given = numbers(partition, ASKED)
@@ -87,20 +81,17 @@ def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
     """Whether restarts of a broker alone lose committed records, or show aborted ones."""
     partition = Partition(cluster, ASKED, ASKED, [HOST])
     partition.create(asking=ASKED, min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, aborts=ABORTS)
+    with evidence.scene(cluster, folder, CONFIGURATION, aborts=ABORTS) as scene:
         crew = Crew()
         for at in range(PRODUCERS):
-            crew.start(transact, setting, at, {"linger.ms": 0})
+            crew.start(transact, scene, at, {"linger.ms": 0})
         for _ in range(restarts):
             time.sleep(3)
             cluster.stop(HOST)
             cluster.start(HOST)
             partition.await_leader(HOST, asking=ASKED)
-        setting.done.set()
+        scene.done.set()
         crew.join(SECONDS)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     others = [node.name for node in cluster.state.nodes if node.name != HOST]
     dropped = sum(cluster.log(name).count(DROPPED) for name in others)
     committed, aborted, read = outcomes(folder / HISTORY)

@@ -15,10 +15,8 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, Writer, numbers
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
@@ -34,22 +32,21 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
     partition.create(asking=ASKED)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Writer(cluster, setting, ASKED) as writer:
-            writer.begin(2)
-            limit(admin, TOO_SMALL)
-            if control:
-                limit(admin, DEFAULT)
-            committed = writer.end("commit")
-            time.sleep(1)
+    with (
+        evidence.scene(cluster, folder, CONFIGURATION) as scene,
+        Writer(cluster, scene, ASKED) as writer,
+    ):
+        writer.begin(2)
+        limit(admin, TOO_SMALL)
+        if control:
             limit(admin, DEFAULT)
-            partition.say("the producer has committed")
-            time.sleep(0 if control else WAIT_S)
-            words = ["describe", "--transactional-id", ID]
-            click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
+        committed = writer.end("commit")
+        time.sleep(1)
+        limit(admin, DEFAULT)
+        partition.say("the producer has committed")
+        time.sleep(0 if control else WAIT_S)
+        words = ["describe", "--transactional-id", ID]
+        click.echo(partition.ask("TransactionsCommand", ASKED, *words).rstrip())
     given = numbers(partition, ASKED)
     click.echo(f"committed: {committed}; Kafka's consumer is given {given}")
     return given != committed

@@ -15,9 +15,8 @@ from experiments import evidence
 from experiments.power import fail
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import until
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import CLUSTER_ID, Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
@@ -30,9 +29,10 @@ RECORDS, SECONDS = 10, 60
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether b1 does not become a replica again."""
     partition = with_second(cluster)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {}, RECORDS)
+    with evidence.scene(
+        cluster, folder, Configuration(one_client=False, min_insync_replicas=1)
+    ) as scene:
+        greet(scene, {}, RECORDS)
         steps: list[Callable[[], None]] = [
             lambda: broken(cluster, partition),
             lambda: moved(partition, (B2, B3)),
@@ -46,8 +46,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             cluster.start(B1)
             partition.await_isr((B1, B2), asking=B2)
             partition.say("b1 was started anew, and is a replica")
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=1))
     return stuck
 
 

@@ -13,10 +13,8 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -34,12 +32,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=HOST, min_insync=1)
     proxy = Proxy([cluster.node(HOST)], None)
     producer = Producer({**SILENT, **PROPERTIES, "bootstrap.servers": proxy.bootstrap})
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        number = setting.processes.next()
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        number = scene.processes.next()
 
         def send(value: int, silent: bool) -> None:
-            journal.event(number, "invoke", "send", [["send", KEY, value]])
+            scene.journal.event(number, "invoke", "send", [["send", KEY, value]])
             (proxy.silent.set if silent else proxy.silent.clear)()
             at = int(time.time() * 1000) - (0 if control else TWO_DAYS_MS)
             told = []
@@ -53,7 +50,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             producer.flush(30)
             ((error, message),) = told
             offset = None if error else message.offset()  # type: ignore[attr-defined]
-            journal.event(
+            scene.journal.event(
                 number, "info" if error else "ok", "send", [["send", KEY, [offset, value]]]
             )
             partition.say(f"{value}: {error or f'acked, offset {offset}'}")
@@ -61,9 +58,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         send(1, silent=False)
         time.sleep(1)
         send(2, silent=True)
-        read_all(setting, {})
     proxy.close()
-    (log,) = evidence.write(cluster, folder, CONFIGURATION)
+    (log,) = scene.replicas
     values = [value for _, _, value in log.records]
     click.echo(f"in the log: {values}")
     return len(set(values)) < len(values)

@@ -13,10 +13,8 @@ import click
 
 from experiments import evidence
 from experiments.cleared_proposal import sent
-from experiments.tools import TOPIC, Partition, Program
-from kraftcheck.live.clients import Setting, read_all
+from experiments.tools import Partition, Program
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, S, F = "b1", "b2", "b3"
@@ -38,25 +36,23 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     cluster.start(A, jvm=[DEBUGGED])
     partition.create(asking=F)
     with (
-        Journal(folder / HISTORY) as journal,
+        evidence.scene(cluster, folder, Configuration(one_client=False)) as scene,
         Program(cluster.tool(A, str(HOLD), PORT)) as debugger,
     ):
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         number = cluster.node(S).number
-        journal.moment("start-stop", S)
-        cluster.stop(S)
+        scene.stop(S)
         partition.await_isr({A, F}, asking=F)
-        acked = [sent(setting, "all")]
+        acked = [sent(scene, "all")]
         partition.say("S is stopped; a record is acked")
-        journal.moment("start-partition", S)
+        scene.journal.moment("start-partition", S)
         for other in (A, F):
             cluster.cut(S, other)
         cluster.start(S)
         debugger.do(f"hold {number} {END}")
-        journal.moment("start-partition", F)
+        scene.journal.moment("start-partition", F)
         cluster.cut(A, F)
         for _ in range(TAIL):
-            sent(setting, "1")
+            sent(scene, "1")
         partition.say("F cut from A, records produced to A alone")
         cluster.heal(A, S)
         await_held(debugger, END)
@@ -65,7 +61,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.heal(A, F)
         if control:
             debugger.do(f"release {END}")
-        acked += [sent(setting, "all") for _ in range(LATER)]
+        acked += [sent(scene, "all") for _ in range(LATER)]
         partition.say("F elected, A cut its log; records are acked")
         debugger.do(f"hold {number} {START}")
         partition.elect((A, S, F), asking=(F,))
@@ -79,14 +75,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         joined = has_joined(partition)
         partition.say("S is in the ISR" if joined else "S is not in the ISR")
         cluster.heal(S, F)
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         leader = S if joined else F
         partition.await_leader(leader, asking=F)
         time.sleep(3)
         partition.say(f"A killed, {leader} elected from the ISR")
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False))
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     return None not in acked and not {*map(str, acked)} <= {*values}

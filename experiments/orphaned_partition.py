@@ -14,10 +14,9 @@ import click
 
 from experiments import evidence
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 
 HOSTS = ("b1", "b2", "b3")
@@ -35,19 +34,18 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
     orphaned = False
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
+    with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
+        greet(scene, {})
         end = 1
-        stays = joined(setting, "classic", "earliest", commits=False)
+        stays = joined(scene, "classic", "earliest", commits=False)
         await_read([stays], end)
         for protocol, seconds in zip(LEAVERS, (wait, WAIT_S), strict=True):
-            leaves = joined(setting, protocol, "earliest", commits=False)
+            leaves = joined(scene, protocol, "earliest", commits=False)
             await_read([stays, leaves], end)
             partition.say(f"a member joined ({protocol} protocol)")
             describe(partition, HOSTS[0])
             leaves.leave()
-            greet(setting, {})
+            greet(scene, {})
             end += 1
             poll(stays, seconds)
             read = at_end(stays, end)
@@ -55,8 +53,6 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
             describe(partition, HOSTS[0])
             orphaned |= len(read) < PARTITIONS
         stays.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, OF_THREE)
     return orphaned
 
 

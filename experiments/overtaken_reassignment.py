@@ -21,9 +21,8 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
@@ -47,13 +46,11 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         click.echo(f"         {(described := partition.describe(B1))}")
         return described
 
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, configuration(first)) as scene:
         Partition(cluster, B1, B1, first).create(asking=B1, min_insync=len(first) - 1)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         for host in down:
-            journal.moment("start-stop", host)
-            cluster.stop(host)
+            scene.stop(host)
         partition.reassign(other, asking=B1)
         say(f"{', '.join(other)} are to be the replicas")
         if control:
@@ -62,12 +59,9 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         ask_for(cluster, partition, second, down)
         say(f"{', '.join(second)} are to be the replicas")
         for host in down:
-            cluster.start(host)
-            journal.moment("stop-stop", host)
+            scene.start(host)
         time.sleep(WAIT_S)
         said = say(f"all are up for {WAIT_S} s")
-        read_all(setting, {})
-    evidence.write(cluster, folder, configuration(first))
     wanted = {str(cluster.node(host).number) for host in second}
     found = set(said.split("Replicas: ")[1].split()[0].split(","))
     shown = found != wanted or "Adding Replicas" in said

@@ -15,9 +15,8 @@ from experiments import evidence
 from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SETTINGS = {"offsets.topic.num.partitions": "1"}
@@ -32,28 +31,22 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the application is refused."""
     partition = Partition(cluster, CLIENT, ADMIN, OTHERS)
     partition.create(asking=OTHERS[0], min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        before = joined(setting, "consumer", "earliest", commits=False)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        greet(scene, {})
+        before = joined(scene, "consumer", "earliest", commits=False)
         poll(before, 8)  # so that there is a log of groups
         before.leave()
         partition.elect([COORDINATOR, *OTHERS], asking=[OTHERS[0]], topic=OFFSETS)
         with application(cluster, static=not control) as process:
-            for host in OTHERS:
-                cluster.cut(COORDINATOR, host)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, *OTHERS)
             partition.say("an application joins")
             ended = has_ended(process, CUT_S)
             partition.say(f"it {'has ended' if ended else 'runs'}")
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             ended = has_ended(process, GIVEN_S)
             process.terminate()
             said, _ = process.communicate()
         tell(partition, OTHERS[0], "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     lines = [line for line in said.splitlines() if line.strip() and not line.startswith("\tat")]
     for line in lines[-8:]:
         click.echo(f"         application: {line[:150]}")

@@ -22,9 +22,8 @@ from experiments.copying import (
 )
 from experiments.group import GROUP, tell
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 HOSTS = ("b1", "b2", "b3")
 RECORDS = 5
@@ -39,11 +38,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=2)
     create_copies(partition, HOSTS[0])
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        greet(setting, {}, RECORDS)
-        m = Application(cluster, setting, "m", "consumer", HOSTS[0], slow=True)
-        n = Application(cluster, setting, "n", "consumer", HOSTS[0])
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=2, also=[COPIES]) as scene:
+        greet(scene, {}, RECORDS)
+        m = Application(cluster, scene, "m", "consumer", HOSTS[0], slow=True)
+        n = Application(cluster, scene, "n", "consumer", HOSTS[0])
         with m, n, ThreadPoolExecutor(1) as beside:
             partition.say(f"M is assigned {m.join(POLL)}, and loads")
             reading = beside.submit(n.poll, POLL)
@@ -51,8 +49,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             tell(partition, HOSTS[0], "--members", "--verbose")
             if not control:
                 host = coordinator(partition)
-                journal.moment("start-stop", host)
-                cluster.stop(host)
+                scene.stop(host)
                 reading.result()
                 partition.say(f"{host}, which coordinated, was stopped; N has {parts(n)}")
                 if n.read:
@@ -72,12 +69,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 if n.read:
                     refused = n.finish()
                     partition.say(f"N's copy: {refused or 'done'}")
-                cluster.start(host)
-                journal.moment("stop-stop", host)
+                scene.start(host)
         partition.await_isr(HOSTS, asking=HOSTS[0])
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     copied = copies_in(partition, HOSTS[0], 2 * RECORDS)
     return len(copied) > len(set(copied))
 

@@ -19,10 +19,9 @@ from experiments.copying import (
     create_copies,
 )
 from experiments.group import Protocol, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 HOSTS = ("b1", "b2", "b3")
 RECORDS = 10
@@ -36,30 +35,26 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=HOSTS[0])
     create_copies(partition, HOSTS[0])
     protocol: Protocol = "classic" if control else "consumer"
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {}, RECORDS)
-        m = Application(cluster, setting, "m", protocol, HOSTS[0])
-        with m, Application(cluster, setting, "n", protocol, HOSTS[0]) as n:
+    with evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene:
+        greet(scene, {}, RECORDS)
+        m = Application(cluster, scene, "m", protocol, HOSTS[0])
+        with m, Application(cluster, scene, "n", protocol, HOSTS[0]) as n:
             m.poll(f"read {RECORDS}")
             partition.say(f"M was given {RECORDS} records")
             m.pause()
-            journal.moment("start-pause", "M")
+            scene.journal.moment("start-pause", "M")
             n.poll(f"read {RECORDS}")
             first = n.copy()
             partition.say(f"N was given them, too; its copy: {first or 'done'}")
             tell(partition, HOSTS[0])
             m.resume()
-            journal.moment("stop-pause", "M")
+            scene.journal.moment("stop-pause", "M")
             time.sleep(REJOIN_S)
             partition.say(f"M goes on since {REJOIN_S} s")
             tell(partition, HOSTS[0], "--members", "--verbose")
             refused = m.copy()
             partition.say(f"M's copy: {refused or 'done'}")
             tell(partition, HOSTS[0])
-        for topic in (TOPIC, COPIES):
-            read_all(Setting(journal, cluster.bootstrap, topic, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     copied = copies_in(partition, HOSTS[0], RECORDS)
     return len(copied) > RECORDS
 

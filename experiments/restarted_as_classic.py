@@ -12,9 +12,8 @@ from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 
 SLOW = {"heartbeat.interval.ms": "20000"}
@@ -30,25 +29,24 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether both members were given a record."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
-        m = joined(setting, "classic", "earliest", commits=False, more=SLOW)
+    with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
+        greet(scene, {})
+        m = joined(scene, "classic", "earliest", commits=False, more=SLOW)
         await_read([m], 1)
-        goes = joined(setting, "consumer", "earliest", commits=False, more=STATIC)
+        goes = joined(scene, "consumer", "earliest", commits=False, more=STATIC)
         if control:
             await_read([m, goes], 1)
         else:
             poll(goes, 2)
         describe(partition, HOSTS[0])
         goes.leave()
-        again = joined(setting, "classic", "earliest", commits=False, more=STATIC)
+        again = joined(scene, "classic", "earliest", commits=False, more=STATIC)
         deadline = time.monotonic() + TAKE_S
         while not again.reader.positions() and time.monotonic() < deadline:
             poll(again, 0)
         taken = sorted(again.reader.positions())
         partition.say(f"it is started again, and has {taken}")
-        greet(setting, {})
+        greet(scene, {})
         both = given_to_both(m, again)
         partition.say(f"given to both: {[f'{TOPIC}-{at}, offset {offset}' for at, offset in both]}")
         describe(partition, HOSTS[0])
@@ -56,10 +54,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         taken = taken or sorted(again.reader.positions())
         m.leave()
         again.leave()
-        read_all(setting, {})
     if not taken:
         raise ClusterError("the member that was started again was assigned nothing")
-    evidence.write(cluster, folder, OF_THREE)
     return bool(both)
 
 

@@ -4,8 +4,7 @@ See finds/Z128/README.md for the story, the settings and the control.
 
 With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
 left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
-SIGTERM, and b2 goes on: for X it is in the ISR. (A broker that stands still is fenced after nine
-seconds, were it not for the session timeout of this script, and so leaves the ISR with more than one record.)
+SIGTERM, and b2 goes on: for X it is in the ISR.
 
 With `--how ids` the record is that a broker is given a block of producer ids, as it needs its first
 one. Once X leads again, eight idempotent producers send a record each: for X that block is free.
@@ -36,12 +35,12 @@ from experiments.controllers import METADATA, VOTERS, Quorum
 from experiments.left_in_snapshot import REASONS, SHORT, await_that
 from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.live.episode import GREETING
 from kraftcheck.live.facts import Move
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import HISTORY
 from kraftcheck.reference.clients.promises import Configuration
 
 GONE = "gone"
@@ -54,6 +53,7 @@ BEHIND = {
 }
 """By what is tried, the record behind the snapshot."""
 RECORDS, PRODUCERS = 10, 8
+CONFIGURATION = Configuration(one_client=False, min_insync_replicas=2)
 IDLE = {"metadata.max.idle.interval.ms": "0"}
 SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
 IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
@@ -166,34 +166,29 @@ def shrunk(
 ) -> bool:
     """Whether records are lost that were acknowledged without the broker that X takes for one of
     the ISR."""
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        journal.moment("start-pause", LATE)
-        cluster.pause(LATE)
-        greet(setting, PATIENT, RECORDS)  # the first waits until b2 is out
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        greet(scene, {})
+        scene.pause(LATE)
+        greet(scene, PATIENT, RECORDS)  # the first waits until b2 is out
         left = SHRUNK.findall(cluster.log(LEADER))
         partition.say(f"{RECORDS} records are acknowledged; ISR {' '.join(left)}")
         if len(left) != 1:
             raise ClusterError(f"{LATE} did not leave the ISR")
         forget()
-        journal.moment("start-stop", LEADER)
+        scene.journal.moment("start-stop", LEADER)
         with ThreadPoolExecutor(1) as meanwhile:
             stopping = meanwhile.submit(cluster.stop, LEADER)
             await_that(lambda: HANDED in cluster.log(LEADER), 20, f"{LEADER} leads no more")
             cluster.resume(LATE)  # without whom the controller does not let it go
             stopping.result()
-        journal.moment("stop-pause", LATE)
+        scene.journal.moment("stop-pause", LATE)
         time.sleep(HEARD_S)
         said = partition.describe(OTHER)
         partition.say(f"{LEADER} is stopped: {said[-60:]}")
-        read_all(setting, {})
-    found = re.search(r"Leader: (\d+)", said)
-    if found is None:
-        raise ClusterError(f"nobody leads: {said}")
-    moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
-    promised = Configuration(one_client=False, min_insync_replicas=2)
-    evidence.write(cluster, folder, promised, moves=moves)
+        found = re.search(r"Leader: (\d+)", said)
+        if found is None:
+            raise ClusterError(f"nobody leads: {said}")
+        scene.moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
     values = partition.read(OTHER)
     say(f"acknowledged: {RECORDS + 1}; Kafka's consumer reads {len(values)}")
     return len(values) < RECORDS + 1
@@ -204,16 +199,13 @@ def given_twice(
 ) -> bool:
     """Whether records are lost that were acknowledged: their producer has the id of another one,
     whose records they are taken for."""
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, GREETING)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        scene.moves = []
+        greet(scene, GREETING)
         time.sleep(2)
         forget()
         for _ in range(PRODUCERS):
-            greet(setting, GREETING)
-        read_all(setting, {})
-    promised = Configuration(one_client=False, min_insync_replicas=2)
-    evidence.write(cluster, folder, promised, moves=[])
+            greet(scene, GREETING)
     acked = [
         event["value"][0][2]
         for event in map(msgspec.json.decode, (folder / HISTORY).read_bytes().splitlines())

@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
@@ -29,25 +28,16 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     partition = Partition(cluster, B1, B1, HOSTS)
     given_up = how == GIVEN_UP
     back, last = (B4, B1) if given_up else (B1, B4)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-
-        def stop(host: str) -> None:
-            journal.moment("start-stop", host)
-            cluster.stop(host)
-
-        def start(host: str, wait: bool = True) -> None:
-            cluster.start(host, wait=wait)
-            journal.moment("stop-stop", host)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
 
         def say(what: str, described: str) -> None:
             partition.say(what)
             click.echo(f"         {described}")
 
         Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         for host in (B2,) if control else (B2, B3):
-            stop(host)
+            scene.stop(host)
         others = {B3} if control else set()
         described = partition.await_isr({B1, *others}, asking=B1)
         say(f"{RECORDS} records acked; {'b2' if control else 'b2, b3'} stopped", described)
@@ -59,22 +49,20 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
             partition.reassign((B2, B3, B4), asking=B1)
         say(f"{back} is removed", partition.await_isr({last, *others}, asking=last))
         if control:
-            stop(B3)
+            scene.stop(B3)
             partition.await_isr({last}, asking=last)
-        stop(back)
+        scene.stop(back)
         partition.reassign((B4, B1, B2, B3) if given_up else (B1, B3, B4), asking=last)
         say(f"{back} is to be a replica again", partition.describe(last))
-        stop(last)
-        start(back)
+        scene.stop(last)
+        scene.start(back)
         say(f"{last} stopped, {back} started", elected(partition, back))
         for host in (last, B2):
-            start(host, wait=False)
-        start(B3)
+            scene.start(host, wait=False)
+        scene.start(B3)
         ends = {B1, B3, B4, B2} if given_up else {B1, B3, B4}
         say("all are started", partition.await_isr(ends, asking=B3))
-        read_all(setting, {})
-    logs = evidence.write(cluster, folder, CONFIGURATION)
-    for broker in logs:
+    for broker in scene.replicas:
         click.echo(f"         on b{broker.broker}: {len(broker.records)} records")
     given = len(partition.read(B3))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")

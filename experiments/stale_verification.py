@@ -15,12 +15,10 @@ import msgspec
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
 from experiments.late_marker import CONFIGURATION
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.transact import ID, KEY, numbers
 from experiments.uncommitted_decision import STATES, until
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
 ADMIN = "admin"
@@ -40,20 +38,18 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
     partition.create(asking=LEADER, min_insync=1)
     version = 2 if control == "epochs" else 1
     producer = Producer(ID, version, LEADER)
-    with Journal(folder / HISTORY) as journal, Connections(cluster) as by:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        tell = partial(journal.event, setting.processes.next(), f="txn")
+    promised = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
+    with evidence.scene(cluster, folder, promised) as scene, Connections(cluster) as by:
+        tell = partial(scene.journal.event, scene.processes.next(), f="txn")
         await_log(by, LEADER)
         partition.elect([COORDINATOR, NEXT, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
         producer.init(by, COORDINATOR)
-        first, second, third = (setting.values.next() for _ in range(3))
+        first, second, third = (scene.values.next() for _ in range(3))
         sent = [["send", KEY, first], ["send", KEY, second]]
         tell("invoke", value=sent)
         producer.write(by, COORDINATOR, first)
         late = producer.batch(second)
-        for host in (NEXT, OTHER, CONTROLLER):
-            cluster.cut(COORDINATOR, host)
-        journal.moment("start-partition", COORDINATOR)
+        scene.cut_off(COORDINATOR, NEXT, OTHER, CONTROLLER)
         partition.say("b1's links are cut but for that to b2")
         time.sleep(CUT_AFTER_S)
         if control != "links":
@@ -65,9 +61,8 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         partition.say("b3 has aborted the transaction, b2 has written the marker")
         told, _ = producer.send(by, late)
         partition.say(f"the late batch: {told}")
-        cluster.heal()
+        scene.heal()
         time.sleep(HEARD_S)
-        journal.moment("stop-partition", COORDINATOR)
         if f"Leader: {LEADER[1:]}" not in partition.describe(NEXT):
             # It had no answer from b1, and was fenced meanwhile.
             partition.elect([LEADER, NEXT], asking=[NEXT])
@@ -76,9 +71,6 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         producer.must_end(by, NEXT, committed=True)
         tell("ok", value=[["send", KEY, [at, third]]])
         partition.say("the next transaction is committed")
-        read_all(setting, {})
-    told_of = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
-    evidence.write(cluster, folder, told_of)
     for line in partition.dump(LEADER, "*.log"):
         click.echo(f"         {line}")
     read = numbers(partition, LEADER)

@@ -20,12 +20,11 @@ import click
 
 from experiments import evidence
 from experiments.by_request import DONE, Connections, Producer, await_log
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition
 from experiments.transact import KEY
 from experiments.uncommitted_decision import until
-from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 T = TypeVar("T")
@@ -108,11 +107,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a transaction was refused within its timeout."""
     partition = Partition(cluster, HOST, HOST, [HOST])
     partition.create(asking=HOST, min_insync=1)
-    with Journal(folder / HISTORY) as journal, Connections(cluster) as by:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene, Connections(cluster) as by:
         await_log(by, HOST)
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         timeout_s = LONG_S if control else TIMEOUT_S
-        busy = [Application(setting, timeout_s) for _ in range(BUSY)]
+        busy = [Application(scene, timeout_s) for _ in range(BUSY)]
         silent = [Producer(called(f"silent {at}"), 1, HOST, TIMEOUT_S) for at in range(SILENT)]
         each(cluster, silent, lambda by, one: one.init(by, HOST))
         each(cluster, busy, lambda by, one: one.init(by))
@@ -128,8 +126,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         time.sleep(LATER_S)
         going = [one for one in again if one.told == DONE]
         each(cluster, going, lambda by, one: one.commit(by))
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for what, of in ("aborted for their age", "due to timeout"), ("broken off", ENDED):
         click.echo(f"         {what}: {cluster.log(HOST).count(of)} lines of {HOST}")
     told = [one.told for one in again if one.told != DONE]

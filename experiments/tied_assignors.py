@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from experiments import changed, evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"
@@ -39,11 +38,12 @@ def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
     """Whether the group's epoch is bumped while nothing changes."""
     partition = Partition(cluster, HOST, HOST, [HOST])
     partition.create(asking=HOST, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        greet(setting, {})
+    with evidence.scene(
+        cluster, folder, Configuration(consumers="listen", one_client=False), partitions=2
+    ) as scene:
+        greet(scene, {})
         members = [
-            joined(setting, "consumer", "earliest", more={"group.remote.assignor": name})
+            joined(scene, "consumer", "earliest", more={"group.remote.assignor": name})
             for name in preferred
         ]
         for each in (*members, *members):
@@ -57,8 +57,6 @@ def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
         tell(partition, HOST, "--members", "--verbose")
         for each in members:
             each.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(consumers="listen", one_client=False))
     return bumps > 0
 
 

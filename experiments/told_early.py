@@ -18,9 +18,8 @@ from experiments.group import GROUP, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import TOPIC, Partition
 from experiments.uncommitted_decision import size, until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.libraries import load
 from kraftcheck.live.members import Member
 
@@ -68,32 +67,29 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether M is given a record that N has been given, and has not given up."""
     partition = Partition(cluster, CLIENT, ADMIN, [FIRST, SECOND])
     partition.create(asking=FIRST, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2, library=load("kafka-python"))
-        greet(setting, {}, RECORDS)
-        m = Member(setting, GROUP, ALONE, commits=False)
+    with evidence.scene(
+        cluster, folder, CONFIGURATION, partitions=2, library=load("kafka-python")
+    ) as scene:
+        greet(scene, {}, RECORDS)
+        m = Member(scene, GROUP, ALONE, commits=False)
         with Polled(m) as first:
             partition.elect([FIRST, SECOND, BEHIND], asking=[FIRST], topic=OFFSETS)
             until(lambda: len(first.given) == 2 * RECORDS, "M has both partitions")
         m.commit()
         if not control:
-            for host in (FIRST, SECOND):
-                cluster.cut(BEHIND, host)
-            journal.moment("start-partition", BEHIND)
+            scene.cut_off(BEHIND, FIRST, SECOND)
         written = size(cluster, SECOND, OFFSETS)
-        n = Member(setting, GROUP, ALONE, commits=False)
+        n = Member(scene, GROUP, ALONE, commits=False)
         with Polled(n) as other:
             with Polled(m):
                 until(lambda: size(cluster, SECOND, OFFSETS) > written, "M assigns")
             partition.say("M has assigned; it polls no more")
             partition.elect([SECOND, FIRST, BEHIND], asking=[FIRST], topic=OFFSETS, settle=0)
-            greet(setting, {}, RECORDS)
+            greet(scene, {}, RECORDS)
             within(lambda: len(other.given) == RECORDS, TOLD_S)
             partition.say(f"{SECOND} coordinates; N is given {parts(other.given)}")
         partition.elect([BEHIND, FIRST, SECOND], asking=[FIRST], topic=OFFSETS, settle=0)
-        cluster.heal()
-        if not control:
-            journal.moment("stop-partition", BEHIND)
+        scene.heal()
         partition.say(f"{BEHIND} coordinates; N, at work on {parts(other.given)}, does not poll")
         with Polled(m) as again:
             both = shared(again, other, 20.0)
@@ -102,8 +98,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         n.poll()
         n.leave()
         m.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return bool(both)
 
 

@@ -16,9 +16,7 @@ from experiments import evidence
 from experiments.tools import Partition
 from experiments.transact import Writer, numbers
 from kraftcheck.live import txnlog
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"
@@ -36,9 +34,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records of a committed transaction are not read."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, NEXT, BEHIND])
     partition.create(asking=NEXT)
-    with Journal(folder / HISTORY) as journal, txnlog.Watch(cluster) as watch:
-        setting = Setting(journal, cluster.bootstrap, "t", 1)
-        with Writer(cluster, setting, CLIENT) as writer:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        with txnlog.Watch(cluster) as watch, Writer(cluster, scene, CLIENT) as writer:
             lead = partial(partition.elect, asking=[LEADER, NEXT], topic=STATES, settle=0)
             lead([LEADER, NEXT, BEHIND])
             writer.begin(2)
@@ -46,9 +43,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             partition.say("two records are written in a transaction")
             time.sleep(TIMEOUT_S - CUT_BEFORE_S - (time.monotonic() - began))
             states, records = size(cluster, NEXT, STATES), size(cluster, LEADER, "t")
-            for host in (LEADER, NEXT):
-                cluster.cut(BEHIND, host)
-            journal.moment("start-partition", BEHIND)
+            scene.cut_off(BEHIND, LEADER, NEXT)
             until(lambda: size(cluster, NEXT, STATES) > states, f"{LEADER} decides to abort")
             partition.say(f"{LEADER} has decided to abort, {NEXT} has copied it")
             if not control:
@@ -59,8 +54,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             loads = loaded(cluster, BEHIND)
             lead([BEHIND, NEXT, LEADER])
             until(lambda: loaded(cluster, BEHIND) > loads, f"{BEHIND} leads the transaction log")
-            cluster.heal()
-            journal.moment("stop-partition", BEHIND)
+            scene.heal()
             committed = writer.end("commit")
             partition.say(f"{BEHIND} leads the transaction log, the producer has committed")
             try:
@@ -68,8 +62,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 committed += writer.end("commit")
             except ClusterError as error:
                 partition.say(f"its next transaction: {error}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION, watch.cut)
+        scene.cut = watch.cut
     states_of = partition.dump(BEHIND, "*.log", "--transaction-log-decoder", topic=STATES)
     for line in [*partition.dump(LEADER, "*.log"), *states_of]:
         click.echo(f"         {line}")

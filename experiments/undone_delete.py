@@ -18,10 +18,9 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5
@@ -36,31 +35,26 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     in_sync = min(2, len(hosts))
     partition = Partition(cluster, hosts[0], hosts[0], hosts)
     partition.create(asking=hosts[0], min_insync=in_sync)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        for _ in range(RECORDS):
-            greet(setting, {})
-        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-        [deleting] = admin.delete_records([TopicPartition(TOPIC, 0, DELETED)]).values()
-        partition.say(f"deleted, the log begins with {deleting.result(SECONDS).low_watermark}")
-        ask_start(setting)
-        fault = "stop" if control else "kill"
-        for host in hosts:
-            journal.moment(f"start-{fault}", host)
-            (cluster.stop if control else cluster.kill)(host)
-        for host in hosts:
-            file = cluster.partition_file(host, "", CHECKPOINT)
-            click.echo(f"         {host}, {CHECKPOINT}: {file.read_text().split()[2:]}")
-            cluster.start(host, wait=False)
-        partition.await_isr(hosts, asking=hosts[0])
-        for host in hosts:
-            journal.moment(f"stop-{fault}", host)
-        partition.say(f"after the {fault}, the log begins with {ask_start(setting)}")
-        read_all(setting, {})
     configuration = Configuration(
         replication_factor=len(hosts), min_insync_replicas=in_sync, one_client=False
     )
-    evidence.write(cluster, folder, configuration)
+    with evidence.scene(cluster, folder, configuration) as scene:
+        for _ in range(RECORDS):
+            greet(scene, {})
+        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+        [deleting] = admin.delete_records([TopicPartition(TOPIC, 0, DELETED)]).values()
+        partition.say(f"deleted, the log begins with {deleting.result(SECONDS).low_watermark}")
+        ask_start(scene)
+        for host in hosts:
+            (scene.stop if control else scene.kill)(host)
+        for host in hosts:
+            file = cluster.partition_file(host, "", CHECKPOINT)
+            click.echo(f"         {host}, {CHECKPOINT}: {file.read_text().split()[2:]}")
+            scene.start(host, wait=False)
+        partition.await_isr(hosts, asking=hosts[0])
+        partition.say(
+            f"after the {'stop' if control else 'kill'}, the log begins with {ask_start(scene)}"
+        )
     given = partition.read(hosts[0])
     click.echo(f"Kafka's consumer is given {' '.join(given)}")
     return len(given) > RECORDS - DELETED

@@ -18,9 +18,8 @@ from experiments.group import GROUP, tell
 from experiments.released_early import parts
 from experiments.restamped_commit import HOSTS
 from experiments.tools import Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 PARTITIONS = 6
 EACH = 2
@@ -39,9 +38,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
     partition.ask("TopicCommand", HOSTS[0], *words)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, "t", PARTITIONS)
-        member = partial(Application, cluster, setting, host=HOSTS[0], tells=True)
+    with evidence.scene(
+        cluster, folder, CONFIGURATION, partitions=PARTITIONS, also=[COPIES]
+    ) as scene:
+        member = partial(Application, cluster, scene, host=HOSTS[0], tells=True)
         with member("x", "cooperative") as x, member("m", "cooperative") as m:
             x.poll("poll 3000")
             until([x, m], lambda: len(x.has) == len(m.has) == SHARE, REBALANCE_S)
@@ -50,7 +50,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 other.poll("poll 3000")
                 for each in (x, m):
                     each.poll(HEARD)
-                greet(setting, {}, EACH)
+                greet(scene, {}, EACH)
                 m.poll(f"read {SHARE * EACH}")
                 answer(partition, x)
                 partition.say(f"M has {m.has}, and {parts(m)}; L has {other.has}")
@@ -64,9 +64,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                             partition.say(f"{name}'s copy: {each.copy() or 'done'}")
                     m.poll(HEARD)
                     partition.say(f"M polls again, and has {m.has}")
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     copied = partition.read(HOSTS[0], "read_committed", COPIES)
     click.echo(f"{len(copied)} copies of {len(set(copied))} records: {' '.join(copied)}")
     return bool(both)

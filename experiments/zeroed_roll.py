@@ -15,9 +15,8 @@ import click
 from experiments import evidence, power
 from experiments.tools import TOPIC, Partition
 from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
-from kraftcheck.live.clients import Setting, greet
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")
@@ -36,17 +35,16 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     os.sync()
     partition = Partition(cluster, B2, B2, HOSTS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.create(asking=B2, config=CONFIG)
-        greet(setting, {})
+        greet(scene, {})
         await_recovery_point(cluster, 1)
-        greet(setting, {}, RECORDS - 1)
+        greet(scene, {}, RECORDS - 1)
         time.sleep(SEGMENT_MS / 1000)
-        greet(setting, {})
+        greet(scene, {})
         partition.say(f"{RECORDS + 1} records acked, the last one in a new segment")
         await_recovery_point(cluster, RECORDS + 1)
-        journal.moment("start-power", B1)
+        scene.journal.moment("start-power", B1)
         cluster.kill(B1)
         if control:
             os.sync()
@@ -58,9 +56,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         for index in sorted((left / f"{TOPIC}-0").glob("*.timeindex")):
             found = index.read_bytes()
             click.echo(f"         {index.name}: {len(found)} bytes, {found[:24].hex(' ')}")
-        lead_on(cluster, partition, setting)
-    disks = evidence.write(cluster, folder, CONFIGURATION)
-    [kept] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
+        lead_on(cluster, partition, scene)
+    [kept] = [
+        len(each.records) for each in scene.replicas if each.broker == cluster.node(B1).number
+    ]
     given = len(partition.read(B2))
     click.echo(f"{RECORDS + 1} records acknowledged; the leader has {kept}")
     click.echo(f"Kafka's consumer is given {given}")

@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from experiments import evidence, power
+from experiments.evidence import Scene
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
@@ -30,12 +30,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     os.sync()
     partition = Partition(cluster, B2, B2, HOSTS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.create(asking=B2)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         partition.say(f"{RECORDS} records acked")
-        journal.moment("start-power", B1)
+        scene.journal.moment("start-power", B1)
         cluster.stop(B1)
         if control:
             os.sync()
@@ -47,25 +46,23 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             shutil.copy(file, left)
         index = left / f"{TOPIC}-0" / f"{0:020}.timeindex"
         click.echo(f"         its time index: {index.read_bytes().hex(' ')}")
-        lead_on(cluster, partition, setting)
-    evidence.write(cluster, folder, CONFIGURATION)
+        lead_on(cluster, partition, scene)
     given = len(partition.read(B2))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
     return given < RECORDS
 
 
-def lead_on(cluster: Cluster, partition: Partition, setting: Setting) -> None:
-    """b1 has its power again, leads, and looks at retention. Then all is read."""
+def lead_on(cluster: Cluster, partition: Partition, scene: Scene) -> None:
+    """b1 has its power again, leads, and looks at retention."""
     cluster.start(B1)
     started = time.monotonic()
     partition.await_isr(HOSTS, asking=B2)
     partition.elect(HOSTS, asking=[B2])
-    setting.journal.moment("stop-power", B1)
+    scene.journal.moment("stop-power", B1)
     partition.say(f"b1 started: {partition.describe(B2)}")
     time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
     for host in HOSTS:
         tell(cluster, host)
-    read_all(setting, {})
 
 
 def tell(cluster: Cluster, host: str) -> None:
