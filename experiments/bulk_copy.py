@@ -11,7 +11,6 @@ one that does not rest, and one that rests for a second. In the end it leads and
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +29,16 @@ from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
 SETTINGS = {
-    "offsets.topic.num.partitions": "1",
-    "transaction.state.log.num.partitions": "1",
-    "auto.leader.rebalance.enable": "false",
+    **evidence.QUICK_START,
+    "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
 }
-REASONS = (
-    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
-    "broker auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
 CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, goes_back=True
 )
 KEY_OF_20_KB = b"x" * 20_000
 SECONDS = 60.0
 ABORTS = 0.2
-LOADS = {"busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1), "uneven": (0.0, 1.0)}
+LOADS = {"uneven": (0.0, 1.0), "busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1)}
 """Of --unforced: how long each of its producers rests after a transaction."""
 KEY = "t-0"
 
@@ -156,7 +150,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     return before != after
 
 
-def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
+def compared(cluster: Cluster, folder: Path, times: int, load: str) -> bool:
     """Whether restarts alone leave the follower with entries that are not the leader's."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
@@ -168,7 +162,7 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
             own.values = scene.values
             busy.append(own)
             crew.start(transact, own, at, {"linger.ms": 0})
-        for _ in range(restarts):
+        for _ in range(times):
             time.sleep(3)
             cluster.stop(HEIR)
             time.sleep(3)
@@ -183,29 +177,22 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
     right, written = (partition.dump(host, "*.txnindex") for host in (LEADER, HEIR))
     wrong = sum(a != b for a, b in zip(right, written, strict=True))
     click.echo(
-        f"{restarts} restarts, {load}, {partition.batches(HEIR)} batches: {wrong} of {len(right)} "
+        f"{times} restarts, {load}, {partition.batches(HEIR)} batches: {wrong} of {len(right)} "
         f"entries of {HEIR} are not those of {LEADER}"
     )
     return wrong > 0
 
 
-@evidence.options("bulk_copy", control="The follower copies each batch as it comes.")
-@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-@click.option("--load", type=click.Choice(list(LOADS)), default="uneven", show_default=True)
-def main(control: bool, unforced: int | None, load: str, **how: Any) -> None:
-    """Try whether a broker that copied transactions in bulk shows aborted records."""
-    tried = partial(run, control=control)
-    if unforced:
-        tried = partial(compared, restarts=unforced, load=load)
-    evidence.settle(
-        tried,
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="aborted records were read",
-        otherwise="no aborted record was read",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a broker that copied transactions in bulk shows aborted records.",
+    control="The follower copies each batch as it comes.",
+    more=[evidence.choice("--load", LOADS)],
+    unforced=(compared, "Restarts under transactional load."),
+    settings=SETTINGS,
+    shown="aborted records were read",
+    otherwise="no aborted record was read",
+)
 
 
 if __name__ == "__main__":

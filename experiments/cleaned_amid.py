@@ -31,10 +31,11 @@ from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 FIRST, NEXT = "b1", "b2"
-SETTINGS = {"offsets.topic.num.partitions": "1", "log.cleaner.backoff.ms": "100"}
+SETTINGS = {
+    **evidence.QUICK_GROUPS,
+    "a cleaning that begins when it should": {"log.cleaner.backoff.ms": "100"},
+}
 REASONS = (
-    "broker offsets.topic.num.partitions=1: a quick start",
-    "broker log.cleaner.backoff.ms=100: a cleaning that begins when it should",
     SHORTER,
     f"topic {OFFSETS}: segment.ms=2000, segment.bytes=1 GB, min.cleanable.dirty.ratio=1 until then",
 )

@@ -15,11 +15,9 @@ import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import click
 from confluent_kafka import Producer
@@ -314,28 +312,17 @@ def keep(cluster: Cluster, host: str, folder: Path) -> None:
             shutil.copy(file, folder)
 
 
-@evidence.options(
-    "cleaned_epoch", control="A replica that was there all along leads when b1 comes back."
+main = evidence.experiment(
+    run,
+    "Try whether a replica keeps records that were never committed, and leads with them.",
+    control="A replica that was there all along leads when b1 comes back.",
+    more=[evidence.choice("--how", ["stops", CRASH], "How b1 comes to have what the others lack.")],
+    unforced=(loaded, "b1 is killed so often, under load."),
+    layout="spare",
+    reasons=REASONS,
+    shown="the last value of a key is one that was never committed",
+    otherwise="the last value of each key is the committed one",
 )
-@click.option(
-    "--how",
-    type=click.Choice(["stops", CRASH]),
-    default="stops",
-    show_default=True,
-    help="How b1 comes to have what the others lack.",
-)
-@click.option("--unforced", type=click.IntRange(1), help="b1 is killed so often, under load.")
-def main(control: bool, how: str, unforced: int | None, **more: Any) -> None:
-    """Try whether a replica keeps records that were never committed, and leads with them."""
-    evidence.settle(
-        partial(loaded, times=unforced) if unforced else partial(run, control=control, how=how),
-        "spare",
-        {},
-        REASONS,
-        shown="the last value of a key is one that was never committed",
-        otherwise="the last value of each key is the committed one",
-        **more,
-    )
 
 
 if __name__ == "__main__":

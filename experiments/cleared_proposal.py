@@ -9,15 +9,13 @@ cut, and A loads a snapshot, which says the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
-from experiments import evidence, left_in_snapshot
+from experiments import evidence
+from experiments.evidence import Settings
 from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
 from experiments.tools import Partition
 from kraftcheck.live.clients import Setting, connected
@@ -37,24 +35,16 @@ HELD_S = {RECORD: 60, SNAPSHOT: 600}
 CUT_S = 240
 
 
-def settings(how: str) -> Mapping[str, str]:
+def settings(how: str) -> Settings:
     return {
-        "replica.lag.time.max.ms": str(LAG_SECONDS * 1000),
-        "replica.socket.timeout.ms": "3000",
-        "controller.quorum.request.timeout.ms": str(HELD_S[how] * 1000),
-        "auto.leader.rebalance.enable": "false",
+        "a quick run": {"replica.lag.time.max.ms": str(LAG_SECONDS * 1000)},
+        "what is held up is not asked for anew": {
+            "replica.socket.timeout.ms": "3000",
+            "controller.quorum.request.timeout.ms": str(HELD_S[how] * 1000),
+        },
+        "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
         **(SHORT if how == SNAPSHOT else {}),
     }
-
-
-def reasons(how: str) -> tuple[str, ...]:
-    return (
-        f"replica.lag.time.max.ms of {LAG_SECONDS} seconds: a quick run",
-        f"replica.socket.timeout.ms=3000, controller.quorum.request.timeout.ms={HELD_S[how]}000: "
-        "what is held up is not asked for anew",
-        "auto.leader.rebalance.enable=false: the leader moves when the script says so",
-        *(left_in_snapshot.REASONS if how == SNAPSHOT else ()),
-    )
 
 
 def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
@@ -147,20 +137,16 @@ def sent(setting: Setting, acks: str) -> int | None:
     return value if told.error is None else None
 
 
-@evidence.options("cleared_proposal", control="Metadata arrives before the next proposal.")
-@click.option("--how", type=click.Choice(list(HELD_S)), default=RECORD, show_default=True)
-def main(how: str, control: bool, **common: Any) -> None:
-    """Try whether metadata that says nothing new lets a leader ack too early."""
-    evidence.settle(
-        partial(run, how=how, control=control),
-        "one-controller",
-        settings(how),
-        reasons(how),
-        guests=(ADMIN,),
-        shown="an acked record was lost",
-        otherwise="no acked record was lost",
-        **common,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether metadata that says nothing new lets a leader ack too early.",
+    control="Metadata arrives before the next proposal.",
+    more=[evidence.choice("--how", HELD_S)],
+    settings=settings,
+    guests=(ADMIN,),
+    shown="an acked record was lost",
+    otherwise="no acked record was lost",
+)
 
 
 if __name__ == "__main__":

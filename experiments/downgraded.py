@@ -20,8 +20,6 @@ from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 VERSION = "transaction.version"
 CAN = "can begin"
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
@@ -90,8 +88,7 @@ main = evidence.experiment(
     run,
     "Try whether a transactional id can be used after a downgrade of transaction.version.",
     control="transaction.version is set to 1.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="the id cannot be used",
     otherwise="it can be used",
 )

@@ -37,8 +37,6 @@ from experiments.late_marker import (
     LEADER,
     OTHER,
     PAUSED_S,
-    REASONS,
-    SETTINGS,
     sends_again_in,
 )
 from experiments.tools import TOPIC, Partition, Program
@@ -91,8 +89,7 @@ main = evidence.experiment(
     run,
     "Try whether a marker that comes again commits the next transaction.",
     control="The feature transaction.version stays 2.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",

@@ -17,14 +17,12 @@ from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
 SETTINGS = {
-    "offsets.retention.minutes": "1",
-    "offsets.retention.check.interval.ms": "1000",
-    "offsets.topic.num.partitions": "1",
+    "a quick week": {
+        "offsets.retention.minutes": "1",
+        "offsets.retention.check.interval.ms": "1000",
+    },
+    **evidence.QUICK_GROUPS,
 }
-REASONS = (
-    "broker offsets.retention.minutes=1, offsets.retention.check.interval.ms=1000: a quick week",
-    "broker offsets.topic.num.partitions=1: a quick start",
-)
 IDLE_S, EMPTY_S = 75.0, 5.0
 """In the group without a commit; between two members."""
 RECORDS = 5
@@ -70,7 +68,6 @@ main = evidence.experiment(
     "Try whether a group's offsets outlive its last member, as the retention says.",
     control="A group of the classic protocol.",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="a record was not given to the group",
     otherwise="all were given",
 )

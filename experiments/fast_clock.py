@@ -21,8 +21,6 @@ from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import (
     HOSTS,
     PARTITIONS,
-    QUICK,
-    REASON,
     at_end,
     await_read,
     describe,
@@ -95,8 +93,8 @@ main = evidence.experiment(
     run,
     "Try whether a group is assigned anew after a coordinator whose clock was fast.",
     control="b1's clock is right.",
-    settings=QUICK,
-    reasons=(REASON, SHORTER),
+    settings=evidence.QUICK_GROUPS,
+    reasons=(SHORTER,),
     shown="a partition was nobody's",
     otherwise="it was taken over",
 )

@@ -37,8 +37,6 @@ from kraftcheck.live.cluster import Cluster
 
 HOSTS = ("b1", "b2", "b3")
 COORDINATOR = LEADER = HOSTS[0]
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 ROUNDS, APART_S = 1000, 0.002
 UNKNOWN = "UnknownError"
 """kafka-python's name of UNKNOWN_SERVER_ERROR."""
@@ -82,8 +80,7 @@ main = evidence.experiment(
     run,
     "Try whether a commit that comes amid a fence is told so.",
     control="It comes after it.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="a commit was told UNKNOWN_SERVER_ERROR",
     otherwise="none was",
 )

@@ -32,7 +32,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import REASONS, SETTINGS, Application
+from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
 from experiments.tools import Partition
@@ -96,8 +96,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is removed a second time for one silence.",
     control="The links are whole again once M has been removed.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="M was removed twice",
     otherwise="M was removed once",

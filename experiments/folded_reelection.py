@@ -19,16 +19,13 @@ A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
 CONFIGURATION = Configuration(one_client=False)
 SETTINGS = {
-    "broker.session.timeout.ms": "600000",
-    "replica.lag.time.max.ms": "600000",
-    "replica.socket.timeout.ms": "3000",
-    "auto.leader.rebalance.enable": "false",
+    "nobody is fenced or leaves the ISR while links are cut": {
+        "broker.session.timeout.ms": "600000",
+        "replica.lag.time.max.ms": "600000",
+        "replica.socket.timeout.ms": "3000",
+    },
+    "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
 }
-REASONS = (
-    "broker.session.timeout.ms, replica.lag.time.max.ms of ten minutes, "
-    "replica.socket.timeout.ms=3000: nobody is fenced or leaves the ISR while links are cut",
-    "auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -82,7 +79,6 @@ main = evidence.experiment(
     "Try whether a leader that missed another leader acks what it should not.",
     control="A hears of each election when it happens.",
     settings=SETTINGS,
-    reasons=REASONS,
     guests=(PRODUCER, ADMIN),
     shown="an acked record was lost",
     otherwise="no acked record was lost",

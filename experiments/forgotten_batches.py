@@ -17,9 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -34,8 +32,7 @@ RECORDS = 6
 PACE, SECONDS_A_RESTART = 10_000, 16
 """Of a producer that is not held up: records a second, and how long it goes on."""
 HOW = ("stopped", "killed", "follower")
-SETTINGS = {"auto.leader.rebalance.enable": "false"}
-REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
+SETTINGS = {"the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"}}
 
 
 def run(
@@ -96,22 +93,22 @@ def _field(line: str, name: str) -> int:
     return int(line.split(f"{name}: ")[1].split()[0])
 
 
-def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
+def restarted(cluster: Cluster, _folder: Path, how: str, times: int) -> bool:
     """Whether a busy producer doubles records while its broker is restarted."""
     (host,) = hosts = ["n1"]
     partition = Partition(cluster, host, host, hosts)
     partition.create(asking=host, min_insync=1)
     file = cluster.directory / "producer.properties"
     file.write_text("retries=2147483647\nenable.idempotence=true\n", encoding="utf-8")
-    count = PACE * restarts * SECONDS_A_RESTART
+    count = PACE * times * SECONDS_A_RESTART
     words = ["--bootstrap-server", cluster.bootstrap, "--topic", TOPIC, "--acks", "-1"]
     words += ["--throughput", str(PACE), "--max-messages", str(count)]
     words += partition.with_file(file)
     producer = cluster.tool(host, f"{TOOLS}.VerifiableProducer", *words)
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(partition.await_acked, producer, 60.0 * restarts)
+        told = pool.submit(partition.await_acked, producer, 60.0 * times)
         partition.await_batches([host], 1)
-        for _ in range(restarts):
+        for _ in range(times):
             time.sleep(SECONDS_A_RESTART / 2)
             (cluster.kill if how == "killed" else cluster.stop)(host)
             cluster.start(host)
@@ -120,31 +117,30 @@ def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
     doubled = sum(_field(line, "count") for line in batches) - len(acked)
     bumps = len({_field(line, "producerEpoch") for line in batches}) - 1
     click.echo(
-        f"{restarts} restarts ({how}): {len(acked)} of {count} records acked, {doubled} doubled, "
+        f"{times} restarts ({how}): {len(acked)} of {count} records acked, {doubled} doubled, "
         f"{bumps} bumps of the epoch"
     )
     return doubled > 0
 
 
-@evidence.options("forgotten_batches", control="Nobody is restarted.")
-@click.option("--how", type=click.Choice(HOW), default="stopped", show_default=True)
-@click.option("--unforced", type=click.IntRange(1), help="Restarts, with nothing held up.")
-def main(how: str, control: bool, unforced: int | None, **common: Any) -> None:
-    """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
-    tried = partial(run, how=how, control=control)
-    if unforced:
-        if how == "follower" or control:
-            raise ClusterError("--unforced is for --how stopped or killed, without --control")
-        tried = partial(restarted, how=how, restarts=unforced)
-    evidence.settle(
-        tried,
-        "one-controller" if how == "follower" else "single",
-        SETTINGS,
-        REASONS,
-        shown="records were written twice",
-        otherwise="each record is there once",
-        **common,
-    )
+def layout(how: str, control: bool, unforced: int | None) -> str:
+    """Raises ClusterError: that cannot be asked for."""
+    if unforced and (how == "follower" or control):
+        raise ClusterError("--unforced is for --how stopped or killed, without --control")
+    return "one-controller" if how == "follower" else "single"
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a producer's retry is written twice after its leader loaded a snapshot.",
+    control="Nobody is restarted.",
+    more=[evidence.choice("--how", HOW)],
+    unforced=(restarted, "Restarts, with nothing held up."),
+    layout=layout,
+    settings=SETTINGS,
+    shown="records were written twice",
+    otherwise="each record is there once",
+)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import (
     HOSTS,
     PARTITIONS,
-    QUICK,
-    REASON,
     at_end,
     await_read,
     describe,
@@ -71,8 +69,7 @@ main = evidence.experiment(
             help="Seconds after the member has left.",
         )
     ],
-    settings=QUICK,
-    reasons=[REASON],
+    settings=evidence.QUICK_GROUPS,
     shown="a partition was nobody's",
     otherwise="all were taken over",
 )

@@ -33,8 +33,6 @@ from kraftcheck.live.cluster import Cluster
 
 INSIST = Path(__file__).resolve().parent / "Insist.java"
 ASKED = "b1"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 VERSION = "transaction.version"
 
 
@@ -60,8 +58,7 @@ main = evidence.experiment(
     run,
     "Try whether a producer that was replaced can keep its successor out.",
     control="transaction.version is 1.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="the second producer is kept out",
     otherwise="it can begin",
 )

@@ -42,8 +42,6 @@ from experiments.late_marker import (
     LEADER,
     OTHER,
     PAUSED_S,
-    REASONS,
-    SETTINGS,
     sends_again_in,
 )
 from experiments.tools import Partition
@@ -102,8 +100,7 @@ main = evidence.experiment(
     run,
     "Try whether an end that comes late ends the next transaction.",
     control="The feature transaction.version stays 2.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="a record of a committed transaction is not read",
     otherwise="what was read is what was committed",

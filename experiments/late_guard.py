@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import COPIES, Application
 from experiments.late_offsets import CONFIGURATION, OFFSETS, read
 from experiments.tools import Partition
 from experiments.uncommitted_decision import STATES, size, until
@@ -111,8 +111,8 @@ main = evidence.experiment(
     run,
     "Try whether late offsets of an aborted transaction make its producer unusable.",
     control="The next ones come to b1 after the late ones.",
-    settings=SETTINGS,
-    reasons=(*REASONS, "topic max.message.bytes=1000: a small record is refused"),
+    settings=evidence.QUICK_START,
+    reasons=("topic max.message.bytes=1000: a small record is refused",),
     guests=(CLIENT, ADMIN),
     shown="a producer that did nothing wrong is unusable",
     otherwise="it goes on",

@@ -34,7 +34,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import REASONS, SETTINGS, Application
+from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
 from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
@@ -110,8 +110,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is removed by what it sent in a connection that is closed.",
     control="It was a heartbeat.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="N is given the partition of M, which is there",
     otherwise="M has its partition",

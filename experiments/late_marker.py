@@ -22,8 +22,6 @@ from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, replication_factor=2
 )
@@ -96,8 +94,7 @@ main = evidence.experiment(
     run,
     "Try whether a marker that comes again has a later transaction refused.",
     control="The second transaction has a part in t-0 too.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="a transaction is aborted for nothing",
     otherwise="committed",

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import COPIES, Application
 from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
 from experiments.tools import Partition
@@ -107,8 +107,7 @@ main = evidence.experiment(
     run,
     "Try whether of several commits of offsets in one transaction the last one counts.",
     control="The last one is what comes late.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="records were copied twice",
     otherwise="each was copied once",

@@ -11,9 +11,7 @@ two or three records without rest and abort half, and b2 is restarted N times.
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -31,8 +29,6 @@ ASKED, HOST = "b1", "b2"
 PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0
 DROPPED = "Couldn't find leader endpoint"
 """In the log of a coordinator, when it drops a marker."""
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(
     transactions=True,
     isolation="read_committed",
@@ -77,7 +73,7 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     return given != committed
 
 
-def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
+def restarted(cluster: Cluster, folder: Path, times: int) -> bool:
     """Whether restarts of a broker alone lose committed records, or show aborted ones."""
     partition = Partition(cluster, ASKED, ASKED, [HOST])
     partition.create(asking=ASKED, min_insync=1)
@@ -85,7 +81,7 @@ def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
         crew = Crew()
         for at in range(PRODUCERS):
             crew.start(transact, scene, at, {"linger.ms": 0})
-        for _ in range(restarts):
+        for _ in range(times):
             time.sleep(3)
             cluster.stop(HOST)
             cluster.start(HOST)
@@ -99,7 +95,7 @@ def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
     lost = sum(offset < end and value not in read for value, offset in committed.items())
     shown = len(aborted & read.keys())
     click.echo(
-        f"{restarts} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
+        f"{times} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
         f"records lost, {shown} of {len(aborted)} aborted ones read"
     )
     return lost + shown > 0
@@ -121,25 +117,16 @@ def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
     return committed, aborted, read
 
 
-@evidence.options("leaderless_marker", control="The transaction is ended when its partition leads.")
-@click.option(
-    "--first", type=click.Choice(["commit", "abort"]), default="commit", show_default=True
+main = evidence.experiment(
+    run,
+    "Try whether a transaction that ends while a partition has no leader ends there at all.",
+    control="The transaction is ended when its partition leads.",
+    more=[evidence.choice("--first", ["commit", "abort"])],
+    unforced=(restarted, "Restarts under transactional load."),
+    settings=evidence.QUICK_TRANSACTIONS,
+    shown="what was read is not what was committed",
+    otherwise="as committed",
 )
-@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-def main(first: str, control: bool, unforced: int | None, **how: Any) -> None:
-    """Try whether a transaction that ends while a partition has no leader ends there at all."""
-    tried = partial(run, first=first, control=control)
-    if unforced:
-        tried = partial(restarted, restarts=unforced)
-    evidence.settle(
-        tried,
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="what was read is not what was committed",
-        otherwise="as committed",
-        **how,
-    )
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
+from experiments.evidence import Settings
 from experiments.tools import TOPIC, Partition, Program
 from experiments.uncommitted_decision import within
 from kraftcheck.live.cluster import Cluster, ClusterError
@@ -22,12 +21,13 @@ LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 CLIENT, ADMIN = "client", "admin"
 METADATA = "__cluster_metadata-0"
 WRITE = Path(__file__).resolve().parent / "Write.java"
-SHORT = {
-    "metadata.log.segment.ms": "5000",
-    "metadata.log.max.snapshot.interval.ms": "5000",
-    "metadata.max.retention.ms": "5000",
+SHORT: Settings = {
+    "the metadata log is cut within two minutes": {
+        "metadata.log.segment.ms": "5000",
+        "metadata.log.max.snapshot.interval.ms": "5000",
+        "metadata.max.retention.ms": "5000",
+    }
 }
-REASONS = (f"broker {', '.join(SHORT)}=5000: the metadata log is cut within two minutes",)
 LOADED = "handleLoadSnapshot("
 LAST = range(100, 110)
 """What is written at the end."""
@@ -84,20 +84,15 @@ def await_that(there: Callable[[], bool], seconds: float, what: str) -> None:
         raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
 
 
-@evidence.options("left_in_snapshot", control="The metadata log keeps its beginning.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a broker that loads a snapshot goes on leading what it has lost."""
-    settings, reasons = ({}, ()) if control else (SHORT, REASONS)
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        settings,
-        reasons,
-        guests=(CLIENT, ADMIN),
-        shown="acked records are lost",
-        otherwise="no acked record is lost",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a broker that loads a snapshot goes on leading what it has lost.",
+    control="The metadata log keeps its beginning.",
+    settings=lambda control: {} if control else SHORT,
+    guests=(CLIENT, ADMIN),
+    shown="acked records are lost",
+    otherwise="no acked record is lost",
+)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ from kraftcheck.live.confluent import SILENT
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
 LIMIT, TOO_SMALL, DEFAULT = "max.message.bytes", 10, 1_048_588
 WAIT_S = 30
@@ -65,8 +63,7 @@ main = evidence.experiment(
     run,
     "Try whether a transaction ends whose marker is refused for an odd reason.",
     control="The setting is as it was before the commit.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="what was committed is not read",
     otherwise="as committed",
 )

@@ -50,7 +50,6 @@ main = evidence.experiment(
     control="The first consumer is given a record.",
     layout="single",
     settings=SETTINGS,
-    reasons=("topics of groups have one replica, since there is one broker",),
     shown="the share group is not given records that were written after it had subscribed",
     otherwise="the share group is given all records that were written after it had subscribed",
 )

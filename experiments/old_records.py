@@ -20,8 +20,7 @@ from kraftcheck.reference.clients.promises import Configuration
 
 HOST, KEY = "n1", "t-0"
 TWO_DAYS_MS = 2 * 24 * 3600 * 1000
-SETTINGS = {"producer.id.expiration.check.interval.ms": "200"}
-REASONS = ("broker producer.id.expiration.check.interval.ms=200: a sweep every 200 ms",)
+SETTINGS = {"a sweep every 200 ms": {"producer.id.expiration.check.interval.ms": "200"}}
 PROPERTIES = {"enable.idempotence": True, "acks": "all", "linger.ms": 0, "socket.timeout.ms": 3000}
 CONFIGURATION = Configuration(min_insync_replicas=1, replication_factor=1, one_client=False)
 
@@ -71,7 +70,6 @@ main = evidence.experiment(
     control="The records' timestamps are of now.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="a record was written twice",
     otherwise="each record is there once",
 )

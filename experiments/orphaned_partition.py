@@ -6,13 +6,12 @@ See finds/Z107/README.md for the story, the settings and the control.
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
+from experiments.evidence import Settings
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
 from experiments.tools import Partition
 from kraftcheck.live.clients import greet
@@ -20,9 +19,7 @@ from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.members import Member
 
 HOSTS = ("b1", "b2", "b3")
-QUICK = {"offsets.topic.num.partitions": "1"}
-POLICY = "group.consumer.migration.policy"
-REASON = "broker offsets.topic.num.partitions=1: a quick start"
+UPGRADE = {"group.consumer.migration.policy": "upgrade"}
 PARTITIONS = 2
 WAIT_S, REBALANCE_S, STEADY_S = 20.0, 60.0, 10.0
 """After a member has left; at most until one that joined has its partition; and kept it."""
@@ -83,29 +80,27 @@ def describe(partition: Partition, asking: str) -> None:
     tell(partition, asking, "--state", "--verbose")
 
 
-@evidence.options("orphaned_partition", control="Kafka's default policy, bidirectional.")
-@click.option(
-    "--wait",
-    type=click.FloatRange(WAIT_S),
-    default=WAIT_S,
-    show_default=True,
-    help="Seconds after the member of the consumer protocol has left.",
+def settings(control: bool) -> Settings:
+    return evidence.QUICK_GROUPS if control else {**evidence.QUICK_GROUPS, "no way back": UPGRADE}
+
+
+main = evidence.experiment(
+    run,
+    "Try whether those who stay in a migrated group take over what a member leaves behind.",
+    control="Kafka's default policy, bidirectional.",
+    more=[
+        click.option(
+            "--wait",
+            type=click.FloatRange(WAIT_S),
+            default=WAIT_S,
+            show_default=True,
+            help="Seconds after the member of the consumer protocol has left.",
+        )
+    ],
+    settings=settings,
+    shown="a partition was nobody's",
+    otherwise="all were taken over",
 )
-def main(control: bool, wait: float, **how: Any) -> None:
-    """Try whether those who stay in a migrated group take over what a member leaves behind."""
-    settings, reasons = QUICK, [REASON]
-    if not control:
-        settings = {**QUICK, POLICY: "upgrade"}
-        reasons = [REASON, f"broker {POLICY}=upgrade: no way back"]
-    evidence.settle(
-        partial(run, wait=wait),
-        "one-controller",
-        settings,
-        reasons,
-        shown="a partition was nobody's",
-        otherwise="all were taken over",
-        **how,
-    )
 
 
 if __name__ == "__main__":

@@ -21,11 +21,10 @@ from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 HOSTS = ("b1", "b2", "b3")
-SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}
-REASONS = (
-    "broker offsets.topic.replication.factor=1: nobody coordinates while a broker is down",
-    "broker offsets.topic.num.partitions=1: a quick start",
-)
+SETTINGS = {
+    "nobody coordinates while a broker is down": {"offsets.topic.replication.factor": "1"},
+    **evidence.QUICK_GROUPS,
+}
 FIRST, SECOND = 10, 20
 SECONDS, QUIET_S = 60.0, 20.0
 
@@ -95,7 +94,6 @@ main = evidence.experiment(
     "Try whether a topic's offsets end with it, if nobody coordinates the group at that moment.",
     control="The broker that coordinates the group is not stopped.",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="records were not given to the group",
     otherwise="all were given",
 )

@@ -104,7 +104,7 @@ main = evidence.experiment(
     run,
     "Try whether a reassignment that overtakes another one ends as it was asked to.",
     control="What is under way is given up first.",
-    more=[click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)],
+    more=[evidence.choice("--how", FIRST)],
     layout="spare",
     shown="it did not end as asked",
     otherwise="it ended as asked",

@@ -19,8 +19,6 @@ from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
-SETTINGS = {"offsets.topic.num.partitions": "1"}
-REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
 CUT_S = 25.0
 """At most: less than it takes until b2 and b3 are out of the ISR."""
 GIVEN_S = 40.0
@@ -76,8 +74,7 @@ main = evidence.experiment(
     run,
     "Try whether a static member is refused whose join was not answered in time.",
     control="The application has no instance id.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
     guests=(CLIENT, ADMIN),
     shown="the application was refused under its own id",
     otherwise="it was given the record",

@@ -22,15 +22,14 @@ from kraftcheck.reference.clients.promises import Configuration
 HOST: Final = "n1"
 APPLICATION: Final = Path(__file__).resolve().with_name("Recreated.java")
 SETTINGS: Final = {
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
+    "one partition and one replica, a quick start": {
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
 }
-REASONS: Final = (
-    "broker offsets.topic.*, transaction.state.log.*: one partition and one replica, a quick start",
-)
 TIMEOUT_S: Final = 75.0
 """The transaction's (a minute), and the sweep that looks for it (ten seconds)."""
 CONFIGURATION: Final = Configuration(
@@ -159,7 +158,6 @@ main = evidence.experiment(
     control="The application writes to the topic before it says how far it has read.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="the transaction can be neither committed nor aborted",
     otherwise="it was ended",
 )

@@ -14,8 +14,6 @@ from experiments import evidence
 from experiments.copying import (
     CONFIGURATION,
     COPIES,
-    REASONS,
-    SETTINGS,
     Application,
     copies_in,
     create_copies,
@@ -98,8 +96,7 @@ main = evidence.experiment(
     run,
     "Try whether a partition that a member is taking is given to another one.",
     control="No broker is stopped.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     shown="records were copied twice",
     otherwise="each was copied once",
 )

@@ -137,9 +137,7 @@ main = evidence.experiment(
     run,
     "Try whether somebody leads once the leader of two voters is removed.",
     control=None,
-    more=[
-        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-    ],
+    more=[evidence.choice("--control", CONTROLS)],
     layout="voters",
     guests=("client",),
     shown="nobody leads again",

@@ -12,8 +12,6 @@ from experiments import evidence
 from experiments.copying import (
     CONFIGURATION,
     COPIES,
-    REASONS,
-    SETTINGS,
     Application,
     copies_in,
     create_copies,
@@ -63,8 +61,7 @@ main = evidence.experiment(
     run,
     "Try whether a member that was removed from its group may commit what it read before.",
     control="Consumers use the classic protocol.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     shown="records were copied twice",
     otherwise="each was copied once",
 )

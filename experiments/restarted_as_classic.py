@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
+from experiments.orphaned_partition import HOSTS, PARTITIONS, await_read, describe
 from experiments.tools import TOPIC, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
@@ -18,7 +18,6 @@ from kraftcheck.live.members import Member
 
 SLOW = {"heartbeat.interval.ms": "20000"}
 STATIC = {"group.instance.id": "i"}
-REASONS = [REASON, "consumer M heartbeat.interval.ms=20000: a wide window"]
 TAKE_S = 15.0
 """Until the one that was started again has its partition."""
 GIVEN_S = 10.0
@@ -73,8 +72,8 @@ main = evidence.experiment(
     run,
     "Try whether a static member is given what another one has yet to give up.",
     control="M has given the partition up before.",
-    settings=QUICK,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
+    reasons=("consumer M heartbeat.interval.ms=20000: a wide window",),
     shown="both were given a record",
     otherwise="no record was given to both",
 )

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as Late
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -32,7 +31,8 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.cleared_proposal import PATIENT
 from experiments.controllers import METADATA, VOTERS, Quorum
-from experiments.left_in_snapshot import REASONS, SHORT, await_that
+from experiments.evidence import Settings
+from experiments.left_in_snapshot import SHORT, await_that
 from experiments.removed_leader import created
 from experiments.tools import TOPIC, Partition
 from kraftcheck.live.clients import greet
@@ -54,10 +54,11 @@ BEHIND = {
 """By what is tried, the record behind the snapshot."""
 RECORDS, PRODUCERS = 10, 8
 CONFIGURATION = Configuration(one_client=False, min_insync_replicas=2)
-IDLE = {"metadata.max.idle.interval.ms": "0"}
-SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
-IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
-SESSION = "broker.session.timeout.ms=600000: no broker is fenced while leaders stand still"
+IDLE = {"nothing is written": {"metadata.max.idle.interval.ms": "0"}}
+SETTINGS = {
+    **SHORT,
+    "no broker is fenced while leaders stand still": {"broker.session.timeout.ms": "600000"},
+}
 ACTIVE = "Becoming the active controller at epoch"
 REFUSED = "TOPIC_ALREADY_EXISTS"
 FAULT = re.compile(r"Encountered (\S.* fault: .*)")
@@ -311,19 +312,20 @@ def say(what: str) -> None:
     click.echo(f"         {what}")
 
 
-@evidence.options("snapshot_end", control="Something is written every half second.")
-@click.option("--how", type=click.Choice(list(BEHIND)), default=DELETION, show_default=True)
-def main(how: str, control: bool, **common: Any) -> None:
-    """Try whether a controller that has led for a moment forgets a record."""
-    evidence.settle(
-        partial(run, how=how, control=control),
-        "apart",
-        SETTINGS if control else {**SETTINGS, **IDLE},
-        (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
-        shown="a record of the metadata is forgotten",
-        otherwise="it is known",
-        **common,
-    )
+def settings(control: bool) -> Settings:
+    return SETTINGS if control else {**SETTINGS, **IDLE}
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a controller that has led for a moment forgets a record.",
+    control="Something is written every half second.",
+    more=[evidence.choice("--how", BEHIND)],
+    layout="apart",
+    settings=settings,
+    shown="a record of the metadata is forgotten",
+    otherwise="it is known",
+)
 
 
 if __name__ == "__main__":

@@ -81,15 +81,7 @@ main = evidence.experiment(
     run,
     "Try whether a broker that is no replica any more stays eligible to lead.",
     control="Nobody is eligible while a replica is removed.",
-    more=[
-        click.option(
-            "--how",
-            type=click.Choice(["replaced", GIVEN_UP]),
-            default="replaced",
-            show_default=True,
-            help="How a replica is removed.",
-        )
-    ],
+    more=[evidence.choice("--how", ["replaced", GIVEN_UP], "How a replica is removed.")],
     layout="spare",
     shown="acknowledged records are gone",
     otherwise="all are there",

@@ -22,8 +22,6 @@ from kraftcheck.live.cluster import Cluster, ClusterError
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
 ADMIN = "admin"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONTROLS = ("none", "links", "epochs")
 CUT_AFTER_S = 5.5
 """Between b1's last links and b2's: at least so long is left of b1's session of 9 s, in which it is
@@ -84,12 +82,9 @@ main = evidence.experiment(
     run,
     "Try whether a coordinator that was replaced lets a batch in behind its marker.",
     control=None,
-    more=[
-        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-    ],
+    more=[evidence.choice("--control", CONTROLS)],
     layout="spare",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(ADMIN,),
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",

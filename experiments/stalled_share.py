@@ -24,9 +24,11 @@ ACCEPT = Path(__file__).with_name("AcceptLast.java")
 PATIENCE_S = 45
 """How long the consumer waits for a record: longer than a lock lasts (30 s)."""
 SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
+    "topics of groups have one replica, since there is one broker": {
+        "offsets.topic.replication.factor": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+    }
 }
 REFUSED = "is not greater than the start offset"
 
@@ -134,18 +136,9 @@ main = evidence.experiment(
     run,
     "Check whether a share group still receives records when the log start lies in a gap.",
     control="The log start does not move.",
-    more=(
-        click.option(
-            "--how",
-            type=click.Choice([DELETION, RETENTION]),
-            default=DELETION,
-            show_default=True,
-            help="What moves the log start.",
-        ),
-    ),
+    more=[evidence.choice("--how", [DELETION, RETENTION], "What moves the log start.")],
     layout="single",
     settings=SETTINGS,
-    reasons=("topics of groups have one replica, since there is one broker",),
     shown="the share group is not given records that it has not had",
     otherwise="the share group is given all that it has not had",
 )

@@ -30,10 +30,11 @@ from kraftcheck.reference.clients.promises import Configuration
 T = TypeVar("T")
 HOST = "n1"
 SETTINGS = {
-    f"transaction.state.log.{name}": "1"
-    for name in ("num.partitions", "replication.factor", "min.isr")
+    "one broker, as in Kafka's own quick start": {
+        f"transaction.state.log.{name}": "1"
+        for name in ("num.partitions", "replication.factor", "min.isr")
+    }
 }
-REASONS = ("broker transaction.state.log.*=1: one broker, as in Kafka's own quick start",)
 CONFIGURATION = Configuration(
     transactions=True,
     isolation="read_committed",
@@ -181,7 +182,6 @@ main = evidence.experiment(
     control="Who goes on has a timeout of a minute.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="a transaction was refused within its timeout",
     otherwise="none was refused within its timeout",
 )

@@ -5,14 +5,11 @@ See finds/Z211/README.md for the story, the settings and the control.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from experiments import changed, evidence
+from experiments import evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
 from experiments.tools import Partition
 from kraftcheck.live.clients import greet
@@ -22,20 +19,21 @@ from kraftcheck.reference.clients.promises import Configuration
 HOST: Final = "n1"
 ASSIGNOR: Final = Path(__file__).resolve().with_name("TiedAssignor.java")
 SETTINGS: Final = {
-    "group.consumer.assignors": "uniform,range,kraftcheck.TiedAssignor",
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
+    "the last one is our own, named sticky": {
+        "group.consumer.assignors": "uniform,range,kraftcheck.TiedAssignor"
+    },
+    "a quick start": {
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+    },
 }
-REASONS: Final = (
-    "broker group.consumer.assignors=uniform,range and one of our own, named sticky",
-    "broker offsets.topic.num.partitions=1, offsets.topic.replication.factor=1: a quick start",
-)
 CALM_S: Final = 30.0
 """Six heartbeats of each member (group.consumer.heartbeat.interval.ms is 5 s)."""
 
 
-def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group's epoch is bumped while nothing changes."""
+    preferred = ("sticky" if control else "uniform", "sticky")
     partition = Partition(cluster, HOST, HOST, [HOST])
     partition.create(asking=HOST, min_insync=1, partitions=2)
     with evidence.scene(
@@ -71,23 +69,16 @@ def _epoch(partition: Partition) -> int:
     raise ClusterError(f"no epoch of the group: {' '.join(said.split())[:200]}")
 
 
-@evidence.options("tied_assignors", control="Both members prefer the same assignor.")
-def main(control: bool, jars: Path | None, **how: Any) -> None:
-    """Try whether a group is calm whose members prefer two assignors, as many each."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as own:
-        if jars is not None:
-            shutil.copytree(jars, own, dirs_exist_ok=True)
-        changed.compiled([ASSIGNOR], Path(own))
-        evidence.settle(
-            partial(run, preferred=("sticky" if control else "uniform", "sticky")),
-            "single",
-            SETTINGS,
-            REASONS,
-            shown="the group's epoch was bumped though nothing changed",
-            otherwise="it was not",
-            jars=Path(own),
-            **how,
-        )
+main = evidence.experiment(
+    run,
+    "Try whether a group is calm whose members prefer two assignors, as many each.",
+    control="Both members prefer the same assignor.",
+    layout="single",
+    settings=SETTINGS,
+    classes=[ASSIGNOR],
+    shown="the group's epoch was bumped though nothing changed",
+    otherwise="it was not",
+)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ from kraftcheck.live.libraries import load
 from kraftcheck.live.members import Member
 
 FIRST, BEHIND, SECOND = "b1", "b2", "b3"
-SETTINGS = {"offsets.topic.num.partitions": "1"}
-REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
 CONFIGURATION = replace(group.CONFIGURATION, isolation="read_uncommitted")
 ALONE = {
     "partition_assignment_strategy": [RangePartitionAssignor],
@@ -116,8 +114,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is told an assignment that is not committed.",
     control="No link breaks.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
     guests=(CLIENT, ADMIN),
     shown="M is given a record that N is at work on",
     otherwise="no record was given to both",

@@ -22,8 +22,6 @@ from kraftcheck.reference.clients.promises import Configuration
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"
 CLIENT, ADMIN = "client", "admin"
 STATES = "__transaction_state"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
 TIMEOUT_S = 60
 """Kafka's own transaction.timeout.ms; brokers look every ten seconds whose time is over."""
@@ -101,8 +99,7 @@ main = evidence.experiment(
     run,
     "Try whether a coordinator acts on a decision that is not committed.",
     control="Nobody leads who holds what is not committed.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="what was committed is not read",
     otherwise="as committed",

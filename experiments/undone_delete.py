@@ -8,9 +8,7 @@ factor 3 and min.insync.replicas 2; all three are killed, as by a power cut.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka import Consumer, TopicPartition
@@ -73,19 +71,15 @@ def ask_start(setting: Setting) -> int:
     return int(start)
 
 
-@evidence.options("undone_delete", control="Brokers are stopped, not killed.")
-@click.option("--replicas", type=click.Choice(list(LAYOUTS)), default="1", show_default=True)
-def main(replicas: str, control: bool, **how: Any) -> None:
-    """Try whether an acknowledged DeleteRecords outlives a kill."""
-    evidence.settle(
-        partial(run, control=control),
-        LAYOUTS[replicas],
-        {},
-        (),
-        shown="deleted records were read",
-        otherwise="what was deleted is gone",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether an acknowledged DeleteRecords outlives a kill.",
+    control="Brokers are stopped, not killed.",
+    more=[evidence.choice("--replicas", LAYOUTS)],
+    layout=lambda replicas: LAYOUTS[replicas],
+    shown="deleted records were read",
+    otherwise="what was deleted is gone",
+)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import CONFIGURATION, COPIES, REASONS, SETTINGS, Application
+from experiments.copying import CONFIGURATION, COPIES, Application
 from experiments.group import GROUP, tell
 from experiments.released_early import parts
 from experiments.restamped_commit import HOSTS
@@ -107,8 +107,7 @@ main = evidence.experiment(
     run,
     "Try whether a group is migrated while a member has yet to give a partition up.",
     control="Who comes has the classic protocol as well.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     shown="a record was given to two members",
     otherwise="no record was given to two members",
 )

@@ -20,12 +20,13 @@ from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster, ClusterError
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")
-SETTINGS = {"log.flush.offset.checkpoint.interval.ms": str(CHECKPOINT_MS)}
+SETTINGS = {
+    "the recovery point is written down before the kernel has written the index (half a minute; a "
+    "minute by default)": {"log.flush.offset.checkpoint.interval.ms": str(CHECKPOINT_MS)}
+}
 REASONS = (
     "topic flush.messages=1: each record is synced before it is acknowledged",
     f"topic segment.ms={SEGMENT_MS}: a roll in seconds (a week by default)",
-    f"broker log.flush.offset.checkpoint.interval.ms={CHECKPOINT_MS}: the recovery point is "
-    "written down before the kernel has written the index (half a minute; a minute by default)",
 )
 FIRST_CHECKPOINT_S = 60
 """Above log.initial.task.delay.ms, half a minute."""
