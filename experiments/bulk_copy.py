@@ -18,7 +18,7 @@ import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
@@ -27,7 +27,7 @@ from kraftcheck.live.library import Options
 from kraftcheck.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
-LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
+LEADER, HEIR, THIRD = HOSTS
 SETTINGS = {
     **evidence.QUICK_START,
     "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},

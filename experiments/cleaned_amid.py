@@ -20,16 +20,13 @@ from confluent_kafka.admin._resource import ResourceType
 from experiments import evidence
 from experiments.fast_clock import MEMBER, SHORTER
 from experiments.group import joined, poll, tell
-from experiments.late_offsets import OFFSETS
-from experiments.tools import Partition
-from experiments.uncommitted_decision import until, within
+from experiments.tools import HOSTS, OFFSETS, Partition, until, within
 from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.live.members import Member
 from kraftcheck.reference.clients.promises import Configuration
 
-HOSTS = ("b1", "b2", "b3")
 FIRST, NEXT = "b1", "b2"
 SETTINGS = {
     **evidence.QUICK_GROUPS,

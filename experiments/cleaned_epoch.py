@@ -23,7 +23,7 @@ import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import TOPIC, Partition, until
 from kraftcheck.live.clients import POLL_S, Setting, opened
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
@@ -220,11 +220,11 @@ def killed(cluster: Cluster, partition: Partition, new: str, turn: int) -> int:
     epoch, begins = epochs_of(cluster, B2)[-1]
     alone = {each for each in batches(cluster, B1) if each[0] >= begins}
     last = max([begins, *[base for base, _ in alone]])
-    deadline = time.monotonic() + CLEANED_S
-    while any(begins <= base <= last for base, _ in batches(cluster, B2)):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"not cleaned after {CLEANED_S} s")
-        time.sleep(ROLL_S)
+
+    def cleaned() -> bool:
+        return not any(begins <= base <= last for base, _ in batches(cluster, B2))
+
+    until(cleaned, "b2's log is cleaned", CLEANED_S)
     order = (new, B1, B2)
     partition.reassign(order, asking=B2)
     await_in_isr(partition, new)
@@ -280,10 +280,8 @@ def batches(cluster: Cluster, host: str) -> list[tuple[int, int]]:
 
 def await_in_isr(partition: Partition, host: str) -> None:
     """Raises ClusterError: it is not after a minute."""
-    deadline = time.monotonic() + 60
-    while not re.search(rf"Isr: [\d,]*{host[1:]}\b", partition.describe(B2)):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"{host} is not in the ISR")
+    there = re.compile(rf"Isr: [\d,]*{host[1:]}\b")
+    until(lambda: there.search(partition.describe(B2)) is not None, f"{host} is in the ISR", 60)
 
 
 def record(cluster: Cluster, folder: Path) -> None:

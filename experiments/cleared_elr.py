@@ -6,22 +6,22 @@ See finds/Z400/README.md for the story, the settings and the control.
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition, within
 from kraftcheck.live.artifacts import version
 from kraftcheck.live.cluster import Cluster
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 CONTROLLER = "c1"
 CONFIGURE = (
     "org.apache.kafka.tools.ConfigCommand" if version() >= "4.4" else "kafka.admin.ConfigCommand"
 )
 """It moved in 4.4."""
+UNFENCED = re.compile(r"Unfenced broker 3|fenced broker.*3.*has been unfenced")
 FAILED = re.compile(r".*(?:ERROR|FATAL).*registerBroker.*")
 REGISTERED_S = 40
 """A killed broker is registered again within its session's time, and some."""
@@ -53,13 +53,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 def registered(cluster: Cluster) -> list[str]:
     """Waits until the broker is registered again. Returns the controller's failures meanwhile."""
-    deadline = time.monotonic() + REGISTERED_S
-    while time.monotonic() < deadline:
-        if re.search(
-            r"Unfenced broker 3|fenced broker.*3.*has been unfenced", cluster.log(CONTROLLER)
-        ):
-            break
-        time.sleep(1)
+    within(lambda: UNFENCED.search(cluster.log(CONTROLLER)) is not None, REGISTERED_S, 1)
     return FAILED.findall(cluster.log(CONTROLLER))
 
 

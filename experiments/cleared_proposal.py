@@ -16,8 +16,8 @@ import click
 
 from experiments import evidence
 from experiments.evidence import Settings
-from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
-from experiments.tools import Partition
+from experiments.left_in_snapshot import LOADED, SHORT, segments
+from experiments.tools import ADMIN, Partition, until
 from kraftcheck.live.clients import Setting, connected
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.facts import Move
@@ -25,7 +25,6 @@ from kraftcheck.live.interpose import ALTER_PARTITION, FETCH, Interposer
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
-ADMIN = "admin"
 LAG_SECONDS = 8
 PATIENT = {"request.timeout.ms": 120_000, "message.timeout.ms": 120_000}
 """So that a producer does not send again what is not acked for a while."""
@@ -113,10 +112,10 @@ def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
     """
     loads = cluster.log(A).count(LOADED)
     if how == SNAPSHOT:
-        await_that(lambda: segments(cluster)[0] > known, CUT_S, "the metadata log is cut")
+        until(lambda: segments(cluster)[0] > known, "the metadata log is cut", CUT_S)
     between.let_go(FETCH)
     if how == SNAPSHOT:
-        await_that(lambda: cluster.log(A).count(LOADED) > loads, 60, "A loads a snapshot")
+        until(lambda: cluster.log(A).count(LOADED) > loads, "A loads a snapshot", 60)
     time.sleep(3)
 
 

@@ -29,9 +29,7 @@ import click
 from experiments import evidence
 from experiments.downgraded import VERSION
 from experiments.late_marker import (
-    ADMIN,
     BEFORE_S,
-    CLIENT,
     COORDINATOR,
     GIVEN_UP,
     LEADER,
@@ -39,9 +37,8 @@ from experiments.late_marker import (
     PAUSED_S,
     sends_again_in,
 )
-from experiments.tools import TOPIC, Partition, Program
+from experiments.tools import ADMIN, CLIENT, STATES, TOPIC, Partition, Program, until, within
 from experiments.transact import ID, TRANSACT
-from experiments.uncommitted_decision import STATES, until, within
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 ABORTED = "7"

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
-from experiments.tools import Partition
+from experiments.tools import HOSTS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
-HOSTS = ("b1", "b2", "b3")
 SETTINGS = {
     "a quick week": {
         "offsets.retention.minutes": "1",

@@ -14,8 +14,7 @@ import click
 from experiments import evidence
 from experiments.offline_replica import B1, B2, B3, FAILED, RECORDS, SECOND, with_second
 from experiments.power import fail
-from experiments.tools import Partition
-from experiments.uncommitted_decision import until
+from experiments.tools import Partition, until
 from kraftcheck.live import metadata
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError

@@ -18,20 +18,13 @@ from msgspec.structs import replace
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import (
-    HOSTS,
-    PARTITIONS,
-    at_end,
-    await_read,
-    describe,
-)
-from experiments.tools import Partition
+from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
+from experiments.tools import HOSTS, OFFSETS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")
-OFFSETS = "__consumer_offsets"
 AHEAD_S, LATE_S, MORE_S = 180, 30, 60
 """b1's clock; when a partition is taken over late; how long it is waited for behind that."""
 SESSION_S = 12

@@ -30,12 +30,10 @@ import click
 
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
-from experiments.tools import Partition
+from experiments.tools import HOSTS, STATES, Partition
 from experiments.transact import ID
-from experiments.uncommitted_decision import STATES
 from kraftcheck.live.cluster import Cluster
 
-HOSTS = ("b1", "b2", "b3")
 COORDINATOR = LEADER = HOSTS[0]
 ROUNDS, APART_S = 1000, 0.002
 UNKNOWN = "UnknownError"

@@ -34,9 +34,7 @@ import click
 from experiments import evidence
 from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import Partition
-from experiments.uncommitted_decision import until, within
+from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, until, within
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 

@@ -11,15 +11,9 @@ import click
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import (
-    HOSTS,
-    PARTITIONS,
-    at_end,
-    await_read,
-    describe,
-)
+from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
 from experiments.released_early import coordinator, other
-from experiments.tools import Partition
+from experiments.tools import HOSTS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 

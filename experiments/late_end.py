@@ -34,9 +34,7 @@ import msgspec
 from experiments import evidence
 from experiments.downgraded import VERSION
 from experiments.late_marker import (
-    ADMIN,
     BEFORE_S,
-    CLIENT,
     CONFIGURATION,
     COORDINATOR,
     LEADER,
@@ -44,9 +42,8 @@ from experiments.late_marker import (
     PAUSED_S,
     sends_again_in,
 )
-from experiments.tools import Partition
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
 from experiments.transact import Writer, numbers
-from experiments.uncommitted_decision import STATES, until, within
 from kraftcheck.live.cluster import Cluster
 
 

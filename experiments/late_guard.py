@@ -13,14 +13,12 @@ import click
 
 from experiments import evidence
 from experiments.copying import COPIES, Application
-from experiments.late_offsets import CONFIGURATION, OFFSETS, read
-from experiments.tools import Partition
-from experiments.uncommitted_decision import STATES, size, until
+from experiments.late_offsets import CONFIGURATION, read
+from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, size, until
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
 
 GROUPS, LEADER, TRANSACTIONS = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
 PART = 5
 BROKEN_S = 14
 """For so long, the client's kernel has sent the offsets in vain six times, and waits for 13 s."""

@@ -37,9 +37,8 @@ from experiments import evidence
 from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
-from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
-from experiments.tools import Partition
-from experiments.uncommitted_decision import within
+from experiments.late_offsets import COORDINATOR, LEADER, OTHER
+from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, within
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 

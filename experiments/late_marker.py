@@ -14,14 +14,12 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import Partition
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
 from experiments.transact import Writer
-from experiments.uncommitted_decision import STATES, until, within
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
 CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, replication_factor=2
 )

@@ -16,16 +16,13 @@ from experiments import evidence
 from experiments.copying import COPIES, Application
 from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
-from experiments.tools import Partition
-from experiments.uncommitted_decision import STATES, until
+from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, until
 from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.journal import Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
-OFFSETS = "__consumer_offsets"
 PART, PARTS = 5, 3
 HANDLED_S = 1.0
 """Until a request that has arrived is handled."""

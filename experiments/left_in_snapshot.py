@@ -6,20 +6,16 @@ See finds/Z125/README.md for the story, the settings and the control.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from experiments import evidence
 from experiments.evidence import Settings
-from experiments.tools import TOPIC, Partition, Program
-from experiments.uncommitted_decision import within
-from kraftcheck.live.cluster import Cluster, ClusterError
+from experiments.tools import ADMIN, CLIENT, METADATA, TOPIC, Partition, Program, until
+from kraftcheck.live.cluster import Cluster
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
-CLIENT, ADMIN = "client", "admin"
-METADATA = "__cluster_metadata-0"
 WRITE = Path(__file__).resolve().parent / "Write.java"
 SHORT: Settings = {
     "the metadata log is cut within two minutes": {
@@ -51,15 +47,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         if control:
             time.sleep(60)
         else:
-            await_that(lambda: segments(cluster)[0] > known, 180, "the metadata log is cut")
+            until(lambda: segments(cluster)[0] > known, "the metadata log is cut", 180)
         with evidence.asked(cluster, folder, (LEFT, LEADER, NEW), partitions=1):
             cluster.heal()
             if control:
-                await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
+                until(lambda: not replica.exists(), "b1 deletes its replica", 60)
             else:
-                await_that(
-                    lambda: cluster.log(LEFT).count(LOADED) > loads, 60, "b1 loads a snapshot"
-                )
+                until(lambda: cluster.log(LEFT).count(LOADED) > loads, "b1 loads a snapshot", 60)
             time.sleep(10)
             there = "has" if replica.exists() else "has not"
             partition.say(f"b1 has caught up, and {there} its replica")
@@ -76,12 +70,6 @@ def segments(cluster: Cluster) -> list[int]:
     """The first offsets of the controller's metadata log."""
     folder = cluster.partition_file(CONTROLLER, METADATA, "")
     return sorted(int(file.stem) for file in folder.glob("*.log"))
-
-
-def await_that(there: Callable[[], bool], seconds: float, what: str) -> None:
-    """Raises ClusterError: it does not happen in time."""
-    if not within(there, seconds):
-        raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
 
 
 main = evidence.experiment(

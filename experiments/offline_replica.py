@@ -13,13 +13,12 @@ import click
 
 from experiments import evidence
 from experiments.power import fail
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import until
+from experiments.tools import HOSTS, TOPIC, Partition, until
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import CLUSTER_ID, Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 SECOND = "second"
 """The folder of the disk that is b1's second directory."""
 FAILED = "because the log directory has failed"

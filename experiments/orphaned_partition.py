@@ -13,12 +13,11 @@ import click
 from experiments import evidence
 from experiments.evidence import Settings
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
-from experiments.tools import Partition
+from experiments.tools import HOSTS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.members import Member
 
-HOSTS = ("b1", "b2", "b3")
 UPGRADE = {"group.consumer.migration.policy": "upgrade"}
 PARTITIONS = 2
 WAIT_S, REBALANCE_S, STEADY_S = 20.0, 60.0, 10.0

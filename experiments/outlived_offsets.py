@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.group import NEWEST, joined, tell
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live import grouplog
 from kraftcheck.live.clients import Setting, greet, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
@@ -20,7 +20,6 @@ from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
-HOSTS = ("b1", "b2", "b3")
 SETTINGS = {
     "nobody coordinates while a broker is down": {"offsets.topic.replication.factor": "1"},
     **evidence.QUICK_GROUPS,

@@ -6,15 +6,13 @@ See finds/Z100/README.md for the story, the settings and the control.
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import click
 
 from experiments import evidence
 from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOOLS, TOPIC, Partition
+from experiments.tools import ADMIN, CLIENT, OFFSETS, TOOLS, TOPIC, Partition, within
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 
@@ -64,10 +62,7 @@ def application(cluster: Cluster, static: bool) -> subprocess.Popen[str]:
 
 def has_ended(process: subprocess.Popen[str], seconds: float) -> bool:
     """Waits so long at most."""
-    deadline = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return process.poll() is not None
+    return within(lambda: process.poll() is not None, seconds)
 
 
 main = evidence.experiment(

@@ -11,19 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from experiments import evidence
-from experiments.copying import (
-    CONFIGURATION,
-    COPIES,
-    Application,
-    copies_in,
-    create_copies,
-)
+from experiments.copying import CONFIGURATION, COPIES, Application, copies_in, create_copies
 from experiments.group import GROUP, tell
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 
-HOSTS = ("b1", "b2", "b3")
 RECORDS = 5
 """In each of the two partitions."""
 HEARTBEATS_S = 12

@@ -18,7 +18,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
-from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
+from experiments.controllers import SPARE, VOTERS, Quorum
+from experiments.tools import METADATA
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.traces.disks.files import META

@@ -9,19 +9,12 @@ import time
 from pathlib import Path
 
 from experiments import evidence
-from experiments.copying import (
-    CONFIGURATION,
-    COPIES,
-    Application,
-    copies_in,
-    create_copies,
-)
+from experiments.copying import CONFIGURATION, COPIES, Application, copies_in, create_copies
 from experiments.group import Protocol, tell
-from experiments.tools import Partition
+from experiments.tools import HOSTS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 
-HOSTS = ("b1", "b2", "b3")
 RECORDS = 10
 REJOIN_S = 15
 """Three heartbeats: until a member that was removed has heard so, and has joined again."""

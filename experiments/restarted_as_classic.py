@@ -10,8 +10,8 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import HOSTS, PARTITIONS, await_read, describe
-from experiments.tools import TOPIC, Partition
+from experiments.orphaned_partition import PARTITIONS, await_read, describe
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.members import Member

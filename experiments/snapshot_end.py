@@ -30,11 +30,11 @@ from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.cleared_proposal import PATIENT
-from experiments.controllers import METADATA, VOTERS, Quorum
+from experiments.controllers import VOTERS, Quorum
 from experiments.evidence import Settings
-from experiments.left_in_snapshot import SHORT, await_that
+from experiments.left_in_snapshot import SHORT
 from experiments.removed_leader import created
-from experiments.tools import TOPIC, Partition
+from experiments.tools import METADATA, TOPIC, Partition, until
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
@@ -118,17 +118,17 @@ def left_behind(
         change(admin, next(value))
         return segments(cluster, leader)[0] > known
 
-    await_that(cut, 240, "the metadata log is cut")
+    until(cut, "the metadata log is cut", 240)
     before = snapshot(cluster, leader)
     time.sleep(REST_S)  # the next record makes a snapshot, which ends with it
     change(admin, next(value))
-    await_that(lambda: snapshot(cluster, leader) > before, 60, "a last snapshot is made")
+    until(lambda: snapshot(cluster, leader) > before, "a last snapshot is made", 60)
     last = snapshot(cluster, leader)
     loaded = f"Successfully loaded snapshot {last}"
     cluster.resume(x)
     if control:
         loaded = "Successfully loaded snapshot"
-    await_that(lambda: loaded in cluster.log(x), 60, f"{x} loads {last}")
+    until(lambda: loaded in cluster.log(x), f"{x} loads {last}", 60)
     say(f"{x} has loaded {last}")
     return x, last
 
@@ -179,7 +179,7 @@ def shrunk(
         scene.journal.moment("start-stop", LEADER)
         with ThreadPoolExecutor(1) as meanwhile:
             stopping = meanwhile.submit(cluster.stop, LEADER)
-            await_that(lambda: HANDED in cluster.log(LEADER), 20, f"{LEADER} leads no more")
+            until(lambda: HANDED in cluster.log(LEADER), f"{LEADER} leads no more", 20)
             cluster.resume(LATE)  # without whom the controller does not let it go
             stopping.result()
         scene.journal.moment("stop-pause", LATE)
@@ -272,7 +272,7 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
         leader = quorum.leader(VOTERS)
         if leader == x:
             active = f"{ACTIVE} {quorum.epoch(x)}"
-            await_that(partial(said, cluster, x, active), 30, f"{x} takes up its work")
+            until(partial(said, cluster, x, active), f"{x} takes up its work", 30)
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]

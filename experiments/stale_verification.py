@@ -15,13 +15,11 @@ import msgspec
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
 from experiments.late_marker import CONFIGURATION
-from experiments.tools import Partition
+from experiments.tools import ADMIN, STATES, Partition, until
 from experiments.transact import ID, KEY, numbers
-from experiments.uncommitted_decision import STATES, until
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
-ADMIN = "admin"
 CONTROLS = ("none", "links", "epochs")
 CUT_AFTER_S = 5.5
 """Between b1's last links and b2's: at least so long is left of b1's session of 9 s, in which it is

@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
-from experiments.controllers import BROKER, METADATA, SPARE, VOTERS, Quorum
-from experiments.tools import TOPIC, Partition
+from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
+from experiments.tools import METADATA, TOPIC, Partition, within
 from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
@@ -88,11 +88,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 def tell(quorum: Quorum, name: str) -> None:
     """Prints the last set that it has read, some seconds later."""
-    deadline = time.monotonic() + READ_S
+    within(lambda: SPARE in quorum.voters(name)[0], READ_S)
     voters, at = quorum.voters(name)
-    while SPARE not in voters and time.monotonic() < deadline:
-        time.sleep(0.2)
-        voters, at = quorum.voters(name)
     click.echo(f"         {name}: voters {', '.join(voters)}, at offset {at}")
 
 

@@ -15,7 +15,7 @@ import click
 
 from experiments import evidence
 from experiments.cleared_elr import CONFIGURE
-from experiments.tools import TOOLS, TOPIC, Partition, Program
+from experiments.tools import TOOLS, TOPIC, Partition, Program, until
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 N1 = "n1"
@@ -99,11 +99,9 @@ def move_start(
         words = ["--alter", "--entity-type", "topics", "--entity-name", TOPIC]
         words += ["--add-config", "retention.bytes=1"]
         cluster.run_tool(N1, CONFIGURE, *known, *words)
-        deadline = time.monotonic() + RETENTION_S
-        while f"{TOPIC}:0:5" not in partition.ask("GetOffsetShell", N1, "--time", "earliest"):
-            if time.monotonic() > deadline:
-                raise ClusterError(f"retention has not moved the log start in {RETENTION_S} s")
-            time.sleep(2)
+        asked = ("GetOffsetShell", N1, "--time", "earliest")
+        moved = "retention moves the log start"
+        until(lambda: f"{TOPIC}:0:5" in partition.ask(*asked), moved, RETENTION_S)
         return
     wanted = {"topic": TOPIC, "partition": 0, "offset": 5}
     file = folder / "delete.json"

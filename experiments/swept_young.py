@@ -20,9 +20,8 @@ import click
 
 from experiments import evidence
 from experiments.by_request import DONE, Connections, Producer, await_log
-from experiments.tools import Partition
+from experiments.tools import Partition, until
 from experiments.transact import KEY
-from experiments.uncommitted_decision import until
 from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration

@@ -15,9 +15,7 @@ from msgspec.structs import replace
 
 from experiments import evidence, group
 from experiments.group import GROUP, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import size, until, within
+from experiments.tools import ADMIN, CLIENT, OFFSETS, TOPIC, Partition, size, until, within
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.libraries import load

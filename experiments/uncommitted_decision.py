@@ -6,22 +6,19 @@ See finds/Z71/README.md for the story, the settings and the control.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import click
 
 from experiments import evidence
-from experiments.tools import Partition
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, size, until, within
 from experiments.transact import Writer, numbers
 from kraftcheck.live import txnlog
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
-STATES = "__transaction_state"
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
 TIMEOUT_S = 60
 """Kafka's own transaction.timeout.ms; brokers look every ten seconds whose time is over."""
@@ -72,27 +69,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 def loaded(cluster: Cluster, host: str) -> int:
     """How often it has read the transaction log."""
     return cluster.log(host).count("Completed loading transaction metadata")
-
-
-def size(cluster: Cluster, host: str, topic: str) -> int:
-    """Bytes of the first partition's log on that host."""
-    return cluster.partition_file(host, f"{topic}-0", f"{0:020}.log").stat().st_size
-
-
-def until(there: Callable[[], bool], what: str) -> None:
-    """Raises ClusterError: it does not happen in time."""
-    if not within(there, 40):
-        raise ClusterError(f"not within 40 seconds: {what}")
-
-
-def within(there: Callable[[], bool], seconds: float) -> bool:
-    """Waits for it at most so long."""
-    deadline = time.monotonic() + seconds
-    while not there():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 main = evidence.experiment(

@@ -16,8 +16,7 @@ from experiments import evidence
 from experiments.copying import CONFIGURATION, COPIES, Application
 from experiments.group import GROUP, tell
 from experiments.released_early import parts
-from experiments.restamped_commit import HOSTS
-from experiments.tools import Partition
+from experiments.tools import HOSTS, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 

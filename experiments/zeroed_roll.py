@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from experiments import evidence, power
-from experiments.tools import TOPIC, Partition
-from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
+from experiments.tools import HOSTS, TOPIC, Partition, until
+from experiments.zeroed_time import B1, B2, CONFIGURATION, RECORDS, lead_on
 from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster, ClusterError
+from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")
@@ -70,11 +70,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 def await_recovery_point(cluster: Cluster, wanted: int) -> None:
     """Until b1 has written down that so much is flushed. Raises ClusterError: not in a minute."""
     file = cluster.partition_file(B1, "", RECOVERY_POINTS)
-    deadline = time.monotonic() + FIRST_CHECKPOINT_S
-    while f"{TOPIC} 0 {wanted}\n" not in (file.read_text() if file.exists() else ""):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"{file.name} does not say {wanted} after a minute")
-        time.sleep(0.05)
+
+    def there() -> bool:
+        return file.exists() and f"{TOPIC} 0 {wanted}\n" in file.read_text()
+
+    until(there, f"{file.name} says {wanted}", FIRST_CHECKPOINT_S)
 
 
 main = evidence.experiment(

@@ -14,12 +14,12 @@ import click
 
 from experiments import evidence, power
 from experiments.evidence import Scene
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 CONFIGURATION = Configuration(one_client=False, goes_back=True)
 RECORDS = 10
 RETENTION_S = 45
