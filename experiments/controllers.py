@@ -39,7 +39,8 @@ class Quorum:
         def last() -> tuple[int, str]:
             return max((self.epoch(name), name) for name in of)
 
-        until(lambda: last()[0] > above, f"one of {', '.join(of)} leads", seconds)
+        if not within(lambda: last()[0] > above, seconds):
+            raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
         return last()[1]
 
     def epoch(self, name: str) -> int:
