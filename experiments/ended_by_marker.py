@@ -15,9 +15,6 @@ of the next of the same producer.
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
 is the same. All other settings are as in late_marker.py.
-
-Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
-if it could not be tried.
 """
 
 from __future__ import annotations

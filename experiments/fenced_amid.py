@@ -13,9 +13,6 @@ The control: it asks when the other one has begun.
 
 Clients of ours (version 2), with no threads but theirs. All settings are Kafka's own, but for
 transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if a commit was told UNKNOWN_SERVER_ERROR, with 0 if none was, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations

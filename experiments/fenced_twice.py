@@ -19,8 +19,6 @@ M is Kafka's Java client with its own settings, but for those that this takes
 Kafka's own settings, but for offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (50 by default): a quick start. Needs root, for network
 namespaces.
-
-Ends with 1 if M is removed twice, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

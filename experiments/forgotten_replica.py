@@ -16,8 +16,6 @@ say that it is lost, though its disk is there.
 The control: b2 is not unregistered, all else is the same. It is elected.
 
 All settings are Kafka's own.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ The control: transaction.version is 1; there an abort with the epoch before is f
 
 Clients, topic and brokers have Kafka's own settings, but for
 transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if the second one gives up after max.block.ms (a minute), with 0 if it can begin.
 """
 
 from __future__ import annotations

@@ -17,9 +17,6 @@ that which ends the next of the same producer.
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
 is the same. All other settings are as in late_marker.py.
-
-Ends with 1 if a record of the committed transaction is not read, with 0 if both are, with 3 if it
-could not be tried.
 """
 
 from __future__ import annotations

@@ -19,9 +19,6 @@ The applications are Kafka's Java clients with their own settings, but for those
 Kafka's own settings, but for offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
 has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
-
-Ends with 1 if N is given the partition of M, which is there, with 0 if not, with 3 if it could not
-be tried.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import click
 
-from experiments.by_classes import said
+from experiments import by_classes
 from experiments.tools import JARS, click_errors
 from kraftcheck.live.cluster import ClusterError
 
@@ -32,15 +32,9 @@ CONTROLS: Final = {
 
 
 def runs(cases: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cases, with what the leader asked for. jars: what comes before Kafka's.
-
-    Raises ClusterError: the program failed.
-    """
+    """The cases, with what the leader asked for."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        lines = said("OldReplica.java", [folder, *cases], jars)
-    if len(lines) != len(cases):
-        raise ClusterError(f"OldReplica: {len(lines)} cases of {len(cases)}")
-    return zip(cases, lines, strict=True)
+        return by_classes.runs("OldReplica.java", cases, jars, folder)
 
 
 def lets_in(came: dict[str, Any]) -> bool:
