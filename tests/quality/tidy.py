@@ -44,9 +44,12 @@ ADDRESS = ":" + "//"
 
 PLAIN = {
     "README.md",
+    "docs/bugs.md",
     "docs/decisions.md",
     "docs/glossary.md",
     "docs/serve.md",
+    "docs/measured/campaigns.md",
+    "docs/measured/detection.md",
     "docs/measured/figures.md",
 }
 """The pages that were edited for plain English. A page that has been edited joins them."""
