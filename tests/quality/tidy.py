@@ -51,11 +51,13 @@ PLAIN = {
     "docs/glossary.md",
     "docs/serve.md",
     "docs/try.md",
+    "docs/witness.md",
     "docs/histories.md",
     "docs/log-checker.md",
     "docs/measured/campaigns.md",
     "docs/measured/detection.md",
     "docs/measured/figures.md",
+    "docs/measured/witness.md",
 }
 """The pages that were edited for plain English. A page that has been edited joins them."""
 EXCEPTED = "<!-- as meant -->"
