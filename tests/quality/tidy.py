@@ -52,6 +52,7 @@ PLAIN = {
     "docs/serve.md",
     "docs/try.md",
     "docs/witness.md",
+    "docs/groups.md",
     "docs/histories.md",
     "docs/log-checker.md",
     "docs/measured/campaigns.md",
