@@ -49,6 +49,7 @@ PLAIN = {
     "docs/decisions.md",
     "docs/explore.md",
     "docs/glossary.md",
+    "docs/protocol-rules.md",
     "docs/serve.md",
     "docs/try.md",
     "docs/witness.md",
