@@ -229,7 +229,7 @@ def _bug_named(what: str) -> Any:
     try:
         return known_bug(what)
     except UnknownBug as error:
-        kinds = f"{what!r:.60} is no protocol ({', '.join(MACHINES)}) and no file"
+        kinds = f"{what!r:.60} is neither a protocol ({', '.join(MACHINES)}) nor a file"
         raise UnknownBug(f"{kinds}; {error}") from None
 
 

@@ -215,7 +215,7 @@ def test_a_failing_job_takes_only_its_own_part_back(
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     for folder, said in (
-        (tmp_path, "not a trace, or one never begun"),
+        (tmp_path, "the folder is not a trace"),
         (tmp_path / "nowhere", "nowhere' does not exist"),
     ):
         result = run("conform", folder)

@@ -1,6 +1,6 @@
 """TLC's counterexamples of transactions, groups and others, followed by Kafka's classes.
 
-docs/measured/witness.md has a table of the outcomes, which one command makes; and a fault in a class
+docs/measured/witness.md has a table of the outcomes, which one command makes. A fault in a class
 of Kafka's is seen on the schedule that TLC found for it.
 """
 

@@ -206,7 +206,7 @@ def test_a_bug_is_found_by_its_id() -> None:
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z304")],
         *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z310")],
         *[("Z6", None, "Z06"), ("z88", None, "Z98, Z89, Z87"), ("unclean election", None, "Z53")],
-        *[("fencing", None, "known are Z01")],
+        *[("fencing", None, "the known bugs are Z01")],
     ],
 )
 def test_an_unknown_id_is_answered_with_the_nearest(
