@@ -52,7 +52,7 @@ def screen(command: str) -> str:
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli, words, prog_name="kraftcheck")
     said = (done.stdout + done.stderr).replace(f"{ROOT}/", "")
     said = re.sub(r"\b\d+\.\d+ (?=s\b| ok$)", "N ", said, flags=re.MULTILINE)
-    said = re.sub(r" +(?=N )", " ", said)
+    said = re.sub(r"(?<=\.tla:)\d+", "N", re.sub(r" +(?=N )", " ", said))
     return f"$ kraftcheck {command}\n{said.rstrip()}\n[{done.exit_code}]\n"
 
 
