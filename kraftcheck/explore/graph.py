@@ -87,8 +87,10 @@ def _path(words: list[str], again: str, messages: list[bool]) -> Iterator[str]:
 
 
 def _schedule(graph: _Graph) -> tuple[Script | None, list[str], str]:
-    """What a schedule of the graph begins with, the words of each step, and how those end of
-    messages that come again; None: paths of this graph are no schedules."""
+    """Return what a schedule of this graph needs, or None if its paths are no schedules.
+
+    That is the beginning, the words of each step, and the ending for messages that arrive again.
+    """
     moves = graph.matcher.moves
     told = [f"{step.node}: {tell(step.input)}" for step in moves.steps]
     try:
@@ -136,8 +138,11 @@ def document(graph: _Graph) -> dict[str, Any]:
 def show(
     name: str, page: Path | None, specs: Path, jar: str | None, java: str | None, screen: Screen
 ) -> int:
-    """`spec explore`: writes the page. Raises BadInput: no such graph, or one with more states than
-    a page shows; ToolError: TLC could not dump it."""
+    """`spec explore`: writes the page.
+
+    Raises BadInput: no such graph, or one with more states than a page shows; ToolError: TLC could
+    not dump it.
+    """
     covers = read_covers(specs)
     small = [each.name for each in covers.values() if each.states <= STATES_MAX]
     if name not in covers:

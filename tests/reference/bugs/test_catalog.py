@@ -217,7 +217,7 @@ def test_an_unknown_id_is_answered_with_the_nearest(
 
 
 def test_what_is_out_of_scope_says_why() -> None:
-    with pytest.raises(OutOfScope, match="Z21 cannot be replayed: it delays an election"):
+    with pytest.raises(OutOfScope, match="Z21 cannot be replayed: it only delays an election"):
         rules_for(QuorumRules, "Z21", THREE)
     with pytest.raises(OutOfScope, match="Z57 cannot be replayed: it needs two controllers"):
         rules_for(PartitionRules, "Z57", partition_cluster.THREE)
