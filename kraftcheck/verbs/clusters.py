@@ -144,16 +144,16 @@ def cluster_heal(**options: Any) -> int:
     type=click.Choice(["log", "groups", "transactions"]),
     default="log",
     show_default=True,
-    help="What clients do. log: consumers read all; groups: they share it; transactions: producers "
-    "write in them.",
+    help="What clients do. log: consumers read all partitions; groups: they share them; "
+    "transactions: producers are transactional.",
 )
 @click.option(
     "--client",
     type=click.Choice(["confluent-kafka", "kafka-python", "java"]),
     default="confluent-kafka",
     show_default=True,
-    help="Whose producers and consumers they are: libraries are opinions. Of java, Apache Kafka's "
-    "own, producers only; it has an epoch for each transaction (KIP-890).",
+    help="The clients' library. java: Apache Kafka's own producers, with an epoch for each "
+    "transaction (KIP-890), and librdkafka's consumers.",
 )
 @click.option(
     "--api-version",

@@ -111,7 +111,7 @@ def test_a_violated_invariant_is_violated(
         (["--runs", "many"], "'many' is no whole number"),
         (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
         (["--bug", "Z1"], "no bug 'Z1' of the quorum; did you mean Z01"),
-        (["--bug", "Z21"], "Z21 cannot be simulated: it delays an election"),
+        (["--bug", "Z21"], "Z21 cannot be simulated: it only delays an election"),
         (["--backend", "pool", "--master", "local[2]"], "--master is an address of Spark"),
         (["--backend", "cluster"], "'cluster' is not one of"),
         (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),
