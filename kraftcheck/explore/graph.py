@@ -73,11 +73,12 @@ class _Graph:
 
 
 def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
-    """The schedule of a shortest path to a state: what TLC shows on it is followed by the reference
-    as a counterexample is.
+    """The schedule of a shortest path to a state.
+
+    The reference follows what TLC shows on the path, as it follows a counterexample.
 
     Raises:
-        BadInput: there is none: on the way happens what no schedule lets happen.
+        BadInput: there is none; a step of the path is possible in no schedule.
     """
     constants, shown = graph.composition.constants, graph.shown(state)
     none = f"no schedule comes to state {state}"
