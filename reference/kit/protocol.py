@@ -316,6 +316,9 @@ class World:
     in_order: Callable[[Any], bool] = lambda message: False
     """Whether a message arrives once, and after all of these that its sender had sent to the same
     node. Others are lost, doubled and overtaken."""
+    has_read: Callable[[Any], int | None] = lambda row: None
+    """The offset in the shared log up to which the node of this row has read; None: it reads none.
+    """
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     """By local input: of a thousand times that it could come, how often it does; to draw from. With
     nothing to draw from it comes on request alone, and the options of other runs do not name it."""

@@ -39,7 +39,7 @@ PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
     *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
     "reference.voters",
-    *("reference.snapshots", "reference.reassignment", "reference.quorum41", "reference.hosting"),
+    *("reference.snapshots", "reference.reassignment", "reference.hosting"),
     *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
     *("reference.cluster", "reference.protocols"),
 )
@@ -89,7 +89,6 @@ RULES = {
     "reference.classic.*": _pure(),
     "reference.voters.*": _pure("reference.quorum"),
     "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
-    "reference.quorum41.*": _pure("reference.quorum"),
     "reference.reassignment.*": _pure("reference.partition"),
     "reference.moving.*": _pure("reference.partition", "reference.reassignment"),
     "reference.hosting.*": _pure(),
@@ -114,7 +113,7 @@ RULES = {
             *("reference.transactions", "reference.groups", "reference.commits"),
             "reference.voters",
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
-            *("reference.quorum41", "reference.hosting", "reference.moving"),
+            *("reference.hosting", "reference.moving"),
             "reference.directories",
             *("reference.compaction", "reference.shares", "reference.cluster", "osutil"),
         )
@@ -124,7 +123,6 @@ RULES = {
         *("reference.storage.rules", "reference.clients.rules"),
     ),
     "reference.quorum.bugs.*": _pure("reference.quorum", "reference.bugs"),
-    "reference.quorum41.bugs.*": _pure("reference.quorum", "reference.quorum41", "reference.bugs"),
     "reference.partition.bugs.*": _pure(
         *("reference.partition", "reference.bugs", "reference.clients.rules")
     ),
@@ -153,9 +151,6 @@ RULES = {
     ),
     # The scheduler's rule books, for TLC's graphs.
     "reference.quorum.cover.*": _pure("reference.quorum", "tla_utils"),
-    "reference.quorum41.cover.*": _pure(
-        "reference.quorum", "reference.quorum41", "reference.quorum.cover"
-    ),
     "reference.partition.cover.*": _pure("reference.partition", "tla_utils"),
     "reference.proofs.*": Rule(third_party=("msgspec", "z3")),
     "reference.quorum.proof.*": Rule(
@@ -248,7 +243,8 @@ RULES = {
         *("reference.quorum", "reference.core", "reference.sim", *TOLD)
     ),
     "reference.partition.counterexamples.*": _pure(
-        *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
+        *("reference.partition", "reference.partition.sim", "reference.partition.steered"),
+        *("reference.core", "reference.sim", *TOLD),
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),

@@ -24,7 +24,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
+    *("reference.snapshots", "reference.reassignment"),
     *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
     *("reference.shares", "reference.cluster"),
 )

@@ -345,8 +345,8 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     protocol = protocol_of_kind(kind)
     own = Path(protocol.modules or specs / protocol.name)
     extended = [specs / name for name in extended_by(protocol)]
-    beside = (*extended, own / "steps", specs / "common")
-    return [own, *(path for path in beside if path.is_dir())]
+    folders = (own, *extended, own / "steps", specs / "common")
+    return [path for path in folders if path.is_dir()]
 
 
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:

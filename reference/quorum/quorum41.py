@@ -1,22 +1,25 @@
-"""What a voter does by the rules of Kafka 4.1: the twin of specs/quorum41/Quorum41.tla.
+"""A voter by the rules of Kafka 4.1 and later (KIP-1166, KAFKA-17030): the twin of
+specs/quorum/Quorum41.tla.
 
-Law of this file: as of reference/quorum/handlers.py, whose handlers these are but for what is
-written here. Where the spec allows several outcomes (whom who knows no leader asks, to whom a
-leader announces itself again, in which order equally good successors stand), `choose` says which is
-taken; the reference takes the first.
+What stands here is what release 4.1 has otherwise than the quorum (Q23, Q24): a fetch says which
+high watermark its sender knows, who knows no leader asks one voter after the other, a leader may
+announce itself to any of them, and who resigns knows no high watermark. All else is the quorum's.
+The laws of the quorum's messages.py, types.py, rules.py and handlers.py hold for these classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations, permutations
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any, ClassVar, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kraftcheck.reference.kit import log
-from kraftcheck.reference.kit.dispatch import handlers_of
-from kraftcheck.reference.quorum.handlers import QuorumHandlers
+from kraftcheck.reference.kit.fields import SetOf
+from kraftcheck.reference.kit.log import UNDEFINED
+from kraftcheck.reference.quorum import messages as quorum, types
+from kraftcheck.reference.quorum.handlers import Peers, QuorumHandlers
 from kraftcheck.reference.quorum.messages import (
     NO_DIVERGENCE,
     BeginQuorumEpochTimeout,
@@ -25,27 +28,77 @@ from kraftcheck.reference.quorum.messages import (
     RequestTimeout,
     canonical,
 )
+from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import AWAITING, NOBODY, READY, Outcome
-from kraftcheck.reference.quorum41.messages import INPUTS, FetchRequest, FetchResponse
-from kraftcheck.reference.quorum41.rules import Quorum41Rules
-from kraftcheck.reference.quorum41.types import Constants, Row
-
-Peers: TypeAlias = tuple[int, ...]
 
 
-def first(choices: Sequence[Any]) -> Any:
-    return choices[0]
+class FetchRequest(quorum.FetchRequest, frozen=True):
+    """Q12, Q23. Asks for what follows `fetch_offset`, or for a newer high watermark."""
+
+    high_watermark: int
+
+
+class FetchResponse(quorum.FetchResponse, frozen=True):
+    """Q13, Q16. As the quorum's."""
+
+    request: FetchRequest
+
+
+class FetchMaxWait(quorum.FetchMaxWait, frozen=True):
+    """Q12. The wait of a parked fetch is over."""
+
+    request: FetchRequest
+
+
+_OWN: Final[dict[type[Any], type[Any]]] = {
+    each.__bases__[0]: each for each in (FetchRequest, FetchResponse, FetchMaxWait)
+}
+INPUTS: Final[tuple[type[Any], ...]] = tuple([_OWN.get(of, of) for of in quorum.INPUTS])
+MESSAGES: Final[tuple[type[Any], ...]] = INPUTS[: len(quorum.MESSAGES)]
+
+
+class Constants(types.Constants, frozen=True, tag="quorum41", tag_field="protocol"):
+    """As the quorum's."""
+
+    release: ClassVar[types.Release] = "4.1"
+
+
+class Row(types.Row, frozen=True, gc=False, cache_hash=True):
+    """As the quorum's, with fetches that say what their sender knows."""
+
+    parked: SetOf[FetchRequest]
+
+
+def initial_row(constants: types.Constants) -> Row:
+    """The first state of every voter: it knows nothing, has nothing, and begins with a start."""
+    return Row(**{**asdict(types.initial_row(constants)), "role": "Down"})
+
+
+class Quorum41Rules(QuorumRules):
+    """The decisions that the quorum before 4.1 has not, or takes otherwise."""
+
+    __slots__ = ()
+
+    def knows_less(self, row: Row, m: Any) -> bool:
+        """Q23 (KIP-1166). Whether a fetch is answered though there are no records for it."""
+        return bool(m.high_watermark < row.high_watermark)
+
+    def high_watermark_after_fetch(self, row: Row, m: Any) -> int:
+        """Q23. What a leader that has noted a fetch knows to be committed: what it has counted,
+        whatever the sender knows.
+        """
+        return row.high_watermark
+
+    def resigned_high_watermark(self, row: Row) -> int:
+        """What a resigned leader still knows to be committed."""
+        return UNDEFINED
 
 
 class Quorum41Handlers(QuorumHandlers):
     """The handlers, for one set of constants and one set of rules."""
 
     rules: Quorum41Rules
-
-    def __init__(self, constants: Constants, rules: Quorum41Rules | None = None) -> None:
-        super().__init__(constants, rules or Quorum41Rules(constants))
-        self.choose: Callable[[Sequence[Any]], Any] = first
-        self._handlers = handlers_of(self, INPUTS)
+    answer = FetchResponse
 
     # --- The high watermark in fetches: Q23.
 
@@ -58,10 +111,6 @@ class Quorum41Handlers(QuorumHandlers):
             last_fetched_epoch=self.rules.last_fetched_epoch(row),
             high_watermark=row.high_watermark,
         )
-
-    def fetch_response(self, *args: Any, **named: Any) -> Any:
-        made = super().fetch_response(*args, **named)
-        return FetchResponse(*[getattr(made, name) for name in made.__struct_fields__])
 
     def fetch_answer(self, row: Row, m: FetchRequest) -> Any:
         records = self.fetched_records(row, m)
@@ -115,14 +164,6 @@ class Quorum41Handlers(QuorumHandlers):
     def become_resigned(self, n: int, row: Any, successors: Peers) -> Any:
         known = self.rules.resigned_high_watermark(row)
         return replace(super().become_resigned(n, row, successors), high_watermark=known)
-
-    def successor_list(self, n: int, row: Any) -> Peers:
-        own = super().successor_list(n, row)
-        offsets = [row.end_offsets[self._position[v]] for v in own]
-        far = dict(zip(own, offsets, strict=True))
-        orders = [p for p in permutations(own) if [far[v] for v in p] == offsets]
-        chosen: Peers = self.choose([own, *(order for order in orders if order != own)])
-        return chosen
 
     # --- The search for a leader: Q24.
 
@@ -181,30 +222,3 @@ class Quorum41Handlers(QuorumHandlers):
         sizes = range(len(others), -1, -1)
         several = [each for size in sizes for each in combinations(others, size)]
         return self.finish_asking(n, row, row, (), self.choose(several))
-
-
-def outcomes(handlers: Quorum41Handlers, node: int, row: Any, input: Any) -> list[Outcome]:
-    """All that the spec allows, each once, the reference's own first."""
-    found: dict[Outcome, None] = {}
-    path: list[int] = []
-    while True:
-        widths: list[int] = []
-
-        def choose(choices: Sequence[Any], widths: list[int] = widths) -> Any:
-            widths.append(len(choices))
-            if len(widths) > len(path):
-                path.append(0)
-            return choices[path[len(widths) - 1]]
-
-        handlers.choose = choose
-        try:
-            outcome = handlers.step(node, row, input)
-        finally:
-            handlers.choose = first
-        if outcome is not None:
-            found[outcome] = None
-        while path and path[-1] + 1 >= widths[len(path) - 1]:
-            path.pop()
-        if not path:
-            return [*found]
-        path[-1] += 1

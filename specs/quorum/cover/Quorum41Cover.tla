@@ -6,7 +6,7 @@
 (* answer asks again at once.  Both are grain (profiles/kafka-4.3.toml):    *)
 (* steps of QuorumCover's graph without a rest between them.  A graph with   *)
 (* records begins behind an election (Led), as it would be too large else.  *)
-(* Its Python twin is reference/quorum41/cover/composition.py.              *)
+(* Its Python twin is reference/quorum/cover/composition.py.                *)
 (***************************************************************************)
 EXTENDS QuorumCover, Quorum41
 

@@ -13,7 +13,7 @@
 (*                                                                          *)
 (* All else is the quorum's, and is not said again: an operator R41_X here  *)
 (* stands in the place of X, or of Step_X (the list is in                   *)
-(* reference/quorum41/protocol.py).  Python twin: reference/quorum41.       *)
+(* reference/quorum/protocol.py).  Python twin: reference/quorum/quorum41.py *)
 (***************************************************************************)
 EXTENDS QuorumHandlers
 
