@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import platform
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 
 SUMMARY = "summary.json"
@@ -107,19 +106,7 @@ def checkout() -> Path:
 def write_whole(path: Path, content: str | bytes) -> None:
     """The file with this content, or as it was."""
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        # Where a disk is full, the system names no file.
-        error.filename = error.filename or str(path)
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, data, durable=True)
 
 
 def write_json(path: Path, value: object) -> None:

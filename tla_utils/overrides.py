@@ -101,23 +101,40 @@ def read_modules(names: Iterable[str], folders: Sequence[Path]) -> dict[str, Mod
 
     Raises ToolError when one of the *named* modules is in no folder, or cannot be read.
     """
-    found: dict[str, ModuleSource] = {}
     named = list(names)
-    waiting = list(named)
-    while waiting:
-        name = waiting.pop()
-        path = find_module(name, folders)
-        if name in found or (path is None and name not in named):
-            continue
-        if path is None:
+    texts = module_texts(named, folders)
+    for name in named:
+        if name not in texts:
             looked = ", ".join(str(folder) for folder in folders)
             raise ToolError(f"there is no module {name} in {looked}")
-        try:
-            found[name] = read_module(read_text(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise ToolError(f"the module {path} cannot be read: {error}") from error
-        waiting += [*found[name].extends, *found[name].instances]
-    return found
+    return {name: read_module(text) for name, text in texts.items()}
+
+
+def module_texts(
+    names: Iterable[str], folders: Sequence[Path], beside: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The texts of the named modules and of all that they extend or instantiate, by name, as far as
+    they are given `beside` or lie in the folders; others are TLC's own. Raises
+    ToolError: one cannot be read."""
+    texts: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in texts:
+            continue
+        path = find_module(name, folders)
+        if beside is not None and name in beside:
+            texts[name] = beside[name]
+        elif path is not None:
+            try:
+                texts[name] = read_text(path)
+            except (OSError, UnicodeDecodeError) as error:
+                raise ToolError(f"the module {path} cannot be read: {error}") from error
+        else:
+            continue
+        module = read_module(texts[name])
+        waiting += [*module.extends, *module.instances]
+    return texts
 
 
 def find_module(name: str, folders: Sequence[Path]) -> Path | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tla_utils.config import cfg_text, read_config
-from tla_utils.overrides import find_module, read_module
+from tla_utils.overrides import module_texts
 
 REMARK: Final = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 
@@ -27,23 +27,8 @@ def source_digest(
 ) -> str:
     """sha256 over the normal form of a cfg, these modules and all that they extend or instantiate,
     as far as they are given `beside`, by name, or lie in `libraries`; others are TLC's own. Raises
-    OSError."""
-    texts: dict[str, str] = {}
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        if name in texts:
-            continue
-        path = find_module(name, libraries)
-        if beside is not None and name in beside:
-            texts[name] = beside[name]
-        elif path is not None:
-            texts[name] = path.read_text(encoding="utf-8")
-        else:
-            continue
-        module = read_module(texts[name])
-        waiting += [*module.extends, *module.instances]
-    texts[""] = cfg_text(read_config(cfg))
+    ToolError: one cannot be read."""
+    texts = {**module_texts(modules, libraries, beside), "": cfg_text(read_config(cfg))}
     told = [without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()
 

@@ -9,7 +9,6 @@ that nobody can forge (596 MB/s, BLAKE2b 368).
 
 from __future__ import annotations
 
-import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeVar
@@ -86,13 +85,3 @@ def read_document(path: Path, of: type[T], what: str, version: int) -> T:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"{path}: damaged: {str(error)[:200]}") from None
     raise DocumentError(f"{path}: {what} version {said!s:.40}, this kraftcheck reads {version}")
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """The whole file, or what was there before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

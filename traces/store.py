@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import metadata
@@ -21,7 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.traces.schema import SCHEMAS, TABLES, PartTables, TraceError, problem_of
 from kraftcheck.traces.sealed import DocumentError, digest as sha256_of, read_document, sealed
 
@@ -122,7 +121,7 @@ def begin_trace(directory: Path, campaign: Campaign) -> Manifest:
         directory.mkdir(parents=True, exist_ok=True)
         with _locked(directory):
             if not (directory / MANIFEST).exists():
-                _replace_file(directory / MANIFEST, _manifest_bytes(fresh))
+                replace_file(directory / MANIFEST, _manifest_bytes(fresh), durable=True)
                 return fresh
             there = read_manifest(directory)
     if msgspec.structs.replace(there, parts=()) != fresh:
@@ -142,7 +141,7 @@ def extend_trace(directory: Path, runs: int) -> Manifest:
             raise TraceError(f"{directory / MANIFEST}: {has}; it cannot be made {runs}")
         campaign = msgspec.structs.replace(there.campaign, runs=runs)
         longer = msgspec.structs.replace(there, campaign=campaign)
-        _replace_file(directory / MANIFEST, _manifest_bytes(longer))
+        replace_file(directory / MANIFEST, _manifest_bytes(longer), durable=True)
     return longer
 
 
@@ -155,7 +154,7 @@ def drop_parts(directory: Path, stems: Collection[str]) -> None:
         there = read_manifest(directory)
         kept = tuple(part for part in there.parts if part.stem not in stems)
         fewer = msgspec.structs.replace(there, parts=kept)
-        _replace_file(directory / MANIFEST, _manifest_bytes(fewer))
+        replace_file(directory / MANIFEST, _manifest_bytes(fewer), durable=True)
         for part in there.parts:
             if part.stem in stems:
                 for name in part.tables:
@@ -177,7 +176,7 @@ def write_part(directory: Path, part: PartTables) -> PartEntry:
                 path = directory / f"{stem}.{name}.parquet"
                 data = parquet_bytes(part.tables[name])
                 written.append(path)
-                _replace_file(path, data)
+                replace_file(path, data, durable=True)
                 files[name] = PartFile(sha256_of(data), part.tables[name].num_rows)
             entry = PartEntry(stem, part.first_run, part.runs, files)
             with _locked(directory):
@@ -204,9 +203,8 @@ def _enter(directory: Path, entry: PartEntry) -> None:
         if other.first_run < ends[1] and entry.first_run < ends[0]:
             raise TraceError(f"{directory / MANIFEST}: {entry.stem} overlaps {other.stem}")
     parts = tuple(sorted((*manifest.parts, entry), key=lambda part: part.first_run))
-    _replace_file(
-        directory / MANIFEST, _manifest_bytes(msgspec.structs.replace(manifest, parts=parts))
-    )
+    more = _manifest_bytes(msgspec.structs.replace(manifest, parts=parts))
+    replace_file(directory / MANIFEST, more, durable=True)
 
 
 def _discard(directory: Path, stem: str, written: Sequence[Path]) -> None:
@@ -235,19 +233,6 @@ def _locked(directory: Path) -> Iterator[None]:
     with open(directory / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    """The whole file or, after a crash at any moment, what was there before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # --- Reading ---

@@ -109,6 +109,26 @@ def lines(file: BinaryIO, path: Path, most: int = LINE_MAX) -> Iterator[bytes]:
         yield line
 
 
+def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """The whole file, or what was there before. durable: also if the machine goes down next.
+
+    Raises OSError, which names a file: where a disk is full, the system names none.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def sources(folder: Path) -> list[Path]:
     """The modules below a folder, and the data beside them in their packages."""
     modules = sorted(folder.rglob("*.py"))

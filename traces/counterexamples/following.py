@@ -6,7 +6,6 @@ missing. Nothing is put in its place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -15,6 +14,7 @@ from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.counterexamples.readings import module_of
 from kraftcheck.traces.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
 from tla_utils import State, ToolError
+from tla_utils.settings import constants_of
 
 _MODULES: Final = [
     module
@@ -24,8 +24,6 @@ _MODULES: Final = [
 """Of each protocol that has a simulation of its own."""
 PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
 """Tried one after the other: the moves that a later state needs may be none that TLC shows."""
-_REMARK = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
-_CONSTANT = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{[^{}]*\}|[^\s=]+)")
 
 
 class Followed(NamedTuple):
@@ -152,7 +150,7 @@ def beginning(states: Sequence[State], cfg: str, bug: str | None) -> Beginning:
     fitting = [module for module in _MODULES if shown >= module.VARIABLES]
     if not fitting:
         raise ToolError("the counterexample shows no rows: it is of no model of this kit")
-    values = dict(_CONSTANT.findall(_REMARK.sub(" ", cfg)))
+    values = constants_of(cfg)
     try:
         most = max(fitting, key=lambda module: len(module.VARIABLES))
         found: Beginning = most.beginning(states, values, bug)

@@ -11,7 +11,6 @@ one is an error that names its file.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.osutil.commands import command
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.matching import Matcher
@@ -214,11 +213,9 @@ class ChartStore:
             wrong = f"the reference does not move as the graph {model.name} does"
             raise ToolError(f"{wrong}: see {command('cover', '--model', model.name)}")
         chart = chart_of(matcher, model.name)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(sealed(msgspec.json.encode(chart)))
-            temporary.replace(path)
+            replace_file(path, sealed(msgspec.json.encode(chart)))
         except OSError as error:
             raise ToolError(f"{error.filename or path}: {error.strerror}") from None
         return chart

@@ -6,5 +6,5 @@ that is recorded already, with summary.py. backends.py does the work in a pool o
 Spark (session.py); allowed.py asks about steps of whatever runs, many at once.
 
 The questions that are put to every run: histories.py and promised.py, measures.py, coverage.py,
-novelty.py; frames.py has them as functions from a frame to a frame.
+novelty.py; tables.py has answers as frames on Spark, for SQL and for jobs of others.
 """

@@ -10,11 +10,8 @@ Killed at any moment and asked again, a campaign goes on: a range with a receipt
 again, a stored verdict is not asked for again. What it ends in does not depend on that: findings
 hold no time, no memory and no count of what was done this time; those are in `timings.json`.
 
-## so_far
-What a campaign under way has found so far, from the receipts of its finished ranges.
-
 Ranges are finished by workers, perhaps on other machines; what they leave behind is all that the
-driver sees of them. A receipt is read once, when it is new.
+driver sees of them while the campaign is under way.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ from kraftcheck.traces.store import (
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 
-# --- so_far ---
+# --- What was found so far, from the receipts of finished ranges ---
 
 EVERY_S: Final = 2.0
 """Nobody reads faster, and looking costs the driver a list of the folder."""
@@ -86,6 +83,7 @@ _RECEIPT: Final = ".range.json"
 
 class SoFar:
     """Sums over the finished ranges of a campaign, those included that were finished before.
+    A receipt is read once, when it is new.
 
     distinct is the number of distinct keys, first rows included, so that steps of two
     configurations count once if they are equal.
@@ -148,7 +146,7 @@ def _seen(paths: Iterable[Path]) -> set[tuple[Path, int]]:
     return found
 
 
-# --- campaigns ---
+# --- The campaign ---
 
 FINDINGS: Final = "findings.json"
 TIMINGS: Final = "timings.json"

@@ -28,12 +28,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Backend, Pool, Progress, Spark
 from kraftcheck.traces.jobs.summary import Evidence, summarise
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
 from kraftcheck.traces.steps.classes import (
     SLIM,
     Facts,

@@ -10,11 +10,8 @@ Three-valued (docs/campaigns.md): a configuration is *violated* when the spec, a
 or a promise is; else *unknown* when a step or a history could not be judged, or runs are missing;
 else it holds. A campaign is the worst of its configurations.
 
-## distributions
-How a figure is distributed over many logs: quantiles, and bins on a logarithmic scale.
-
-Bins are the same for all figures and campaigns (1, 2, 5, 10, 20 ...), so that two campaigns can be
-laid beside each other.
+Distributions have quantiles, and bins on a logarithmic scale. Bins are the same for all figures and
+campaigns (1, 2, 5, 10, 20 ...), so that two campaigns can be laid beside each other.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from kraftcheck.traces.jobs.summary import replay_command
 from kraftcheck.traces.steps.record import Ints, actions_of
 from kraftcheck.traces.store import Manifest
 
-# --- distributions ---
+# --- Distributions ---
 
 EDGES: Final = [step * 10**power for power in range(18) for step in (1, 2, 5)]
 """Where bins begin; zero has one of its own."""
@@ -79,7 +76,7 @@ def distribution(values: Ints) -> dict[str, Any]:
     }
 
 
-# --- findings ---
+# --- Findings ---
 
 FINDINGS_VERSION: Final = 2
 LISTED: Final = 20

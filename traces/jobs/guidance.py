@@ -43,6 +43,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from kraftcheck.osutil.files import replace_file
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.sim.choices import SeededStream, Stream, pick, run_seed
 from kraftcheck.reference.sim.genomes import (
@@ -56,7 +57,7 @@ from kraftcheck.reference.sim.genomes import (
     settings,
 )
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import replace_file, sealed
+from kraftcheck.traces.sealed import sealed
 from kraftcheck.traces.steps.record import Ints
 from kraftcheck.traces.store import Campaign, read_versioned
 

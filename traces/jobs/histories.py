@@ -10,10 +10,9 @@ campaign may be cut into parts anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +33,6 @@ from kraftcheck.traces.jobs.promised import (
 )
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.record import Ints, ints
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 READS: Final = ("run", "options", "statistics", "history")
 """The columns of table `runs` that are asked."""
@@ -190,31 +186,3 @@ def _anomalies(found: Assessment, runs: Ints, partition: int) -> Iterator[pa.Tab
 def _table(parts: list[pa.Table], schema: pa.Schema, order: tuple[str, ...]) -> pa.Table:
     table = pa.concat_tables([schema.empty_table(), *parts])
     return table.sort_by([(name, "ascending") for name in order]).combine_chunks()
-
-
-# --- On Spark: from a frame of table `runs` to a frame of answers ---
-
-
-def history_verdicts(runs: DataFrame, scenario: str) -> DataFrame:
-    """VERDICTS of a frame with the columns READS of table `runs`."""
-    return _asked(runs, scenario, "verdicts", VERDICTS)
-
-
-def history_anomalies(runs: DataFrame, scenario: str) -> DataFrame:
-    """ANOMALIES of a frame with the columns READS of table `runs`."""
-    return _asked(runs, scenario, "anomalies", ANOMALIES)
-
-
-def _asked(runs: DataFrame, scenario: str, question: str, schema: pa.Schema) -> DataFrame:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    answer = partial(_answers, scenario, question)
-    return runs.select(*READS).mapInArrow(answer, from_arrow_schema(schema))
-
-
-def _answers(
-    scenario: str, question: str, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        judged = judge_histories(scenario, pa.Table.from_batches([batch]))
-        yield from getattr(judged, question).to_batches()

@@ -15,17 +15,10 @@ as likely as anything.
 
 A condition that raises is told as a feature of kind `raised`, and holds of nothing.
 
-## rules_met
-Which named decisions the runs came to, and how they were answered.
-
-A decision of a protocol is a method of its rules (`Protocol.rules`). Steps are remembered while
-runs are simulated, so most decisions are taken once for many runs; here the first runs of a
-campaign are executed once more, each step anew, while every decision is watched. What is asked of
-so few runs is which answers were ever given, not how often.
-
-    rule    a decision and its answer (reference/runner/watching.py)
-
-Where rules guide a campaign, all its runs tell of them (novelty.py).
+Steps are remembered while runs are simulated, so most decisions are taken once for many runs. Where
+rules do not guide a campaign, `rules_met` executes its first runs once more, each step anew, while
+every decision is watched (reference/runner/watching.py). What is asked of so few runs is which
+answers were ever given, not how often.
 """
 
 from __future__ import annotations
@@ -47,8 +40,6 @@ from kraftcheck.reference.runner.watching import rules_of, watched
 from kraftcheck.traces.jobs.coverage import FEATURES
 from kraftcheck.traces.steps.record import Ints, Part, decode_step_constants
 from kraftcheck.traces.store import Campaign
-
-# --- novelty ---
 
 RULE, SOMETIMES, RAISED = "rule", "sometimes", "raised"
 
@@ -159,7 +150,7 @@ def _number(*words: str) -> np.uint64:
     return np.uint64(int.from_bytes(blake2b(data, digest_size=8).digest(), "little"))
 
 
-# --- rules_met ---
+# --- Rules, where they do not guide ---
 
 WATCHED_RUNS: Final = 100
 """Of each campaign, so many runs are executed again."""

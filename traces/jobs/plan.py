@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.osutil.files import read_toml
+from kraftcheck.osutil.files import read_toml, replace_file
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.traces.jobs.ranges import reference_digest
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import replace_file, sealed
+from kraftcheck.traces.sealed import sealed
 from kraftcheck.traces.store import Campaign, read_versioned, version
 from tla_utils.errors import ToolError
 

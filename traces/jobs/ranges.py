@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes, sources
+from kraftcheck.osutil.files import read_bytes, replace_file, sources
 from kraftcheck.reference.protocols import KINDS, sources_of_others
 from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
 from kraftcheck.reference.sim.choices import run_seed
@@ -44,7 +44,7 @@ from kraftcheck.traces.jobs.measures import measure
 from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, rules_met, sometimes
 from kraftcheck.traces.jobs.simulate import Range, missing_ranges
 from kraftcheck.traces.schema import PartTables, TraceError
-from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
 from kraftcheck.traces.steps.check import Finding
 from kraftcheck.traces.steps.classes import Facts, PartFiles, examined, uncollected
 from kraftcheck.traces.steps.record import Part

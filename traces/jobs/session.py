@@ -4,17 +4,13 @@ Two settings that are not the defaults decide whether it works at all: the worke
 this one (they would take the first python3 on PATH, which has none of our packages), and a local
 session binds to loopback, so that it needs no network and no host name.
 
-On a cluster our code is shipped to the workers (shipping.py); they need the packages that it uses,
+On a cluster our code is shipped to the workers; they need the packages that it uses,
 under PYSPARK_PYTHON if that is set and else where they are here, and the trace's folder at the same
 path.
 
-## shipping
-Our packages as one archive, so that a cluster's workers run the code that the driver runs.
-
-What the workers need besides (Python, NumPy, Arrow, msgspec, pandas) has to be installed there; of
-ours nothing has, and an older kraftcheck that is installed is not used.
-
-Law of this file: equal sources make an equal archive.
+What is shipped is one archive, which stands in front of everything that workers import: of ours
+nothing has to be installed there, and an older kraftcheck that is installed is not used. Equal
+sources make an equal archive.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from tla_utils.java_home import java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# --- shipping ---
+# --- Our packages as one archive ---
 
 # The package. In a checkout a link leads here, which must not be resolved.
 _OURS: Final = Path(__file__).absolute().parents[2]
@@ -75,7 +71,7 @@ def _write(archive: zipfile.ZipFile, name: str, source: Path) -> None:
     archive.writestr(entry, read_bytes(source))
 
 
-# --- session ---
+# --- The session ---
 
 DEFAULT_MASTER = "local[2]"
 LOOPBACK = "spark://127.0.0.1:"

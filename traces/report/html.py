@@ -6,12 +6,12 @@ marks that turn the direction of the text; but for `Markup`, which is ours.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from kraftcheck.osutil.files import replace_file
 from kraftcheck.traces.report.evidence import ReportError
 from kraftcheck.traces.report.history_words import cut, ends, printable
 
@@ -48,12 +48,8 @@ def count(number: float | None) -> str:
 
 def write_page(path: Path, text: str) -> Path:
     """Whole, or not at all. Raises ReportError: the file cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise ReportError(f"{error.filename or path}: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
     return path

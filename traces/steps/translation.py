@@ -34,7 +34,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, g
 
 import msgspec
 
-from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.kit.fields import Field, Kind, fields_of, spec_name
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import AnyConstants, extended_by, peers_of, protocol_of_kind
@@ -42,7 +41,7 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.steps.symmetry import Step
 from tla_utils import Record, StepFrame, Value, function
 from tla_utils.errors import ToolError
-from tla_utils.overrides import find_module, read_module
+from tla_utils.overrides import module_texts
 from tla_utils.stepvalues import (
     FieldOf,
     FunctionOf,
@@ -396,12 +395,5 @@ def frame_digest(kinds: Iterable[NodeKind], specs: Path = SPECS) -> str:
     texts: dict[str, str] = {}
     for kind in kinds:
         texts[f"({kind.name})"] = frame_text(kind) + replacements(kind)
-        waiting = [kind.module]
-        while waiting:
-            name = waiting.pop()
-            path = find_module(name, libraries(kind, specs))
-            if name not in texts and path is not None:  # others are TLC's own
-                texts[name] = read_text(path)
-                module = read_module(texts[name])
-                waiting += [*module.extends, *module.instances]
+        texts = module_texts([kind.module], libraries(kind, specs)) | texts
     return sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()

@@ -15,7 +15,6 @@ names it, and never a verdict.
 
 from __future__ import annotations
 
-import os
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.reference.kit import fields
 from kraftcheck.reference.kit.fields import within
 from kraftcheck.reference.protocols import KINDS
@@ -119,11 +118,9 @@ class VerdictStore:
         }
         data = parquet_bytes(pa.table(columns, schema=STORED).sort_by("key"))
         path = self.folder / f"{sha256(data).hexdigest()[:32]}.parquet"
-        temporary = path.with_name(f".{path.stem}.{os.getpid()}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
-            temporary.replace(path)
+            replace_file(path, data)
         except OSError as error:
             raise TraceError(f"{error.filename or path}: {error.strerror}") from None
 

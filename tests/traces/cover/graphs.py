@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from kraftcheck.traces.cover.driving import drive
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import PROTOCOLS, Dumped, dump_graph, read_covers
+from tla_utils.covering import cover_edges
 from tla_utils.settings import constants_of
 
 
@@ -21,3 +23,14 @@ def matched(name: str, replacement: type | None = None) -> Matcher:
     matcher = Matcher(graph.dump, composition)
     matcher.explore()
     return matcher
+
+
+def assert_driven(matcher: Matcher) -> None:
+    """A graph and the reference agree, and every edge is driven in the fewest moves."""
+    assert matcher.mismatches == []
+    moves = matcher.moves
+    cover = cover_edges(len(matcher.states), moves.source, moves.target, matcher.dump.initial[0])
+    assert cover.gap == 0
+    driven = drive(matcher, cover.walks)
+    assert driven.mismatches == [] and driven.moves == cover.moves
+    assert driven.edges == len(matcher.dump.source)

@@ -9,12 +9,10 @@ from kraftcheck.reference.bugs.catalog import bug
 from kraftcheck.reference.commits.rules import CommitRules
 from kraftcheck.reference.groups.messages import MemberRecord
 from kraftcheck.reference.protocols import PROTOCOLS
-from kraftcheck.traces.cover.driving import drive
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import read_covers
 from kraftcheck.traces.cover.plain import PlainComposition
-from tests.traces.cover.graphs import dumped
-from tla_utils.covering import cover_edges
+from tests.traces.cover.graphs import assert_driven, dumped
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -62,11 +60,8 @@ def test_every_edge_is_driven_and_a_bug_has_others(name: str) -> None:
     graph = dumped(name)
     matcher = Matcher(graph.dump, graph.composition)
     matcher.explore()
-    assert matcher.mismatches == []
-    moves = matcher.moves
-    cover = cover_edges(len(matcher.states), moves.source, moves.target, graph.dump.initial[0])
-    driven = drive(matcher, cover.walks)
-    assert (cover.gap, driven.mismatches, driven.edges) == (0, [], graph.model.edges)
+    assert_driven(matcher)
+    assert len(graph.dump.source) == graph.model.edges
     wrong = Matcher(graph.dump, with_bug(name))
     wrong.explore()
     assert wrong.mismatches

@@ -36,18 +36,6 @@ from tla_utils.settings import constants_of
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
 
-@pytest.mark.parametrize("name", ["partition-isr", "partition-crash"])
-def test_every_edge_is_driven_in_the_fewest_moves(name: str) -> None:
-    matcher = matched(name)
-    assert matcher.mismatches == []
-    moves = matcher.moves
-    cover = cover_edges(len(matcher.states), moves.source, moves.target, matcher.dump.initial[0])
-    assert cover.gap == 0
-    driven = drive(matcher, cover.walks)
-    assert driven.mismatches == [] and driven.moves == cover.moves
-    assert driven.edges == read_covers()[name].edges == len(matcher.dump.source)
-
-
 def test_a_bug_of_the_controller_is_a_mismatch() -> None:
     """Z35: a proposal with an old partition epoch is taken."""
     matcher = matched("partition-isr", Z35NoCompareAndSet)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kraftcheck.osutil.files import replace_file
 from kraftcheck.reference.runner import run as sim
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.traces.jobs import campaigns, ranges
@@ -26,7 +27,6 @@ from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.campaigns import Announced, Options, Told, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import replace_file
 from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.store import read_manifest
 from tests.quality.ladder import find_modules, imports_of

@@ -12,7 +12,6 @@ import pytest
 from kraftcheck.traces.jobs import campaigns
 from kraftcheck.traces.jobs.backends import Pool, Spark
 from kraftcheck.traces.jobs.campaigns import Options, run_campaign
-from kraftcheck.traces.jobs.histories import history_anomalies, history_verdicts, judge_histories
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
 from tests.traces.jobs.recorded import part, with_histories
 from tests.traces.jobs.simple_invariants import (
@@ -66,17 +65,6 @@ def test_sql_and_columns_find_the_same(spark: SparkSession, tmp_path: Path, scen
     pq.write_table(runs, tmp_path / "runs.parquet")
     frame = spark.read.parquet(str(tmp_path / "runs.parquet"))
     assert sorted_rows(broken_in_sql(frame), BROKEN) == sorted_table(broken(runs))
-
-
-def test_histories_as_a_frame(spark: SparkSession, tmp_path: Path) -> None:
-    runs = part("partition").tables["runs"]
-    pq.write_table(runs, tmp_path / "runs.parquet")
-    frame = spark.read.parquet(str(tmp_path / "runs.parquet"))
-    judged = judge_histories("partition", runs)
-    verdicts = sorted_rows(history_verdicts(frame, "partition"), judged.verdicts.schema)
-    assert verdicts == sorted_table(judged.verdicts)
-    anomalies = sorted_rows(history_anomalies(frame, "partition"), judged.anomalies.schema)
-    assert anomalies == sorted_table(judged.anomalies)
 
 
 def test_a_campaign_on_spark_leaves_the_same_bytes(
