@@ -10,7 +10,7 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,6 +20,7 @@ from kraftcheck.reference.clients.promises import (
     Envelope,
 )
 from kraftcheck.reference.core.system import Configuration
+from kraftcheck.reference.drivers.clock import CANCEL, KEEP
 from kraftcheck.reference.drivers.script import ToldRun
 from kraftcheck.reference.kit import log
 from kraftcheck.reference.kit.protocol import HISTORY
@@ -30,7 +31,6 @@ from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
     Crash,
     ElectionTimeout,
-    FetchTimeout,
     Flush,
     Input,
     Message,
@@ -43,16 +43,9 @@ from kraftcheck.reference.quorum.sim.family import CONFIGURATION
 from kraftcheck.reference.quorum.sim.faults import Options
 from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.sim.words import move_words
-from kraftcheck.reference.quorum.timers import (
-    Cancel,
-    OverrideFetchTimeout,
-    Timeouts,
-    TimerEffect,
-    bounds,
-    end_quorum_epoch_backoff,
-)
-from kraftcheck.reference.quorum.types import Constants, Outcome, Row, is_running
-from kraftcheck.reference.sim.memo import Memos, Step
+from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.types import Constants, Row, is_running
+from kraftcheck.reference.sim.memo import Instruction, Memos, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
@@ -148,8 +141,7 @@ class Schedule(ToldRun):
         self._open: list[tuple[Operation, int]] = []
         """Appends of which nothing is known yet, each with the epoch of who took it."""
         for n in constants.nodes:
-            for effect in self._machine.first_effects(n):
-                self._apply(n, effect)
+            self._set_timers(n, machine.first_timers(n))
 
     def make_constants(self, protocol: Any, options: Any) -> Constants:
         return self._given
@@ -210,19 +202,16 @@ class Schedule(ToldRun):
 
     def make(self, time: int, step: Step) -> bool:
         node, input = step.before.node, step.input.value
-        sent = tuple([message.value for _, message in step.sent])
-        outcome = Outcome(step.after.row, sent, step.ignored)
         if step.before.row.role == "Down":
             self.stalled.discard(node)
-        for effect in self._machine.effects(step.before, input, outcome):
-            self._apply(node, effect)
-        for m in sent:
-            self._names.of(m)
-            self.sent[m] = self.waiting[m] = None
+        self._set_timers(node, step.timers)
+        for _, m in step.sent:
+            self._names.of(m.value)
+            self.sent[m.value] = self.waiting[m.value] = None
         self.record(time, step)
         self.at = Configuration(self.system.after(self.at, step).states)
         if isinstance(input, Append):
-            self._took(node, input.value, outcome)
+            self._took(step, input.value)
         self._tell()
         holds = self.holds_after(step)
         if not self.watched:
@@ -243,19 +232,20 @@ class Schedule(ToldRun):
         self.moves.append(move)
         self._alive.clear()
 
-    def _apply(self, node: int, effect: TimerEffect) -> None:
+    def _set_timers(self, node: int, timers: Iterable[Instruction]) -> None:
         """Timers of one kind differ a little from node to node, so that elections get decided."""
-        if isinstance(effect, Cancel):
-            self.due.pop((node, effect.timer), None)
-        elif isinstance(effect, OverrideFetchTimeout):
-            wait = end_quorum_epoch_backoff(TIMEOUTS, effect.position, effect.count)
-            self.due[node, FetchTimeout()] = self.now + wait * self.rates[node] // TRUE_RATE
-        elif effect.kind == "keep-remaining":
-            self.due.setdefault((node, effect.timer), self.now)
-        else:
-            spread = SPREAD * node if isinstance(effect.timer, ElectionTimeout) else 0
-            wait = bounds(TIMEOUTS, effect)[0] + spread
-            self.due[node, effect.timer] = self.now + wait * self.rates[node] // TRUE_RATE
+        for what, known, least, _ in timers:
+            timer: Any = known.value
+            if what == CANCEL:
+                self.due.pop((node, timer), None)
+            elif what == KEEP:
+                self.due.setdefault((node, timer), self.now)
+            else:
+                spread = SPREAD * node if isinstance(timer, ElectionTimeout) else 0
+                self._arm(node, timer, least + spread)
+
+    def _arm(self, node: int, timer: Any, wait: int) -> None:
+        self.due[node, timer] = self.now + wait * self.rates[node] // TRUE_RATE
 
     def append(self, node: int) -> None:
         """A record with a value that none before it had."""
@@ -283,15 +273,15 @@ class Schedule(ToldRun):
         self.operations.append(operation)
         return operation
 
-    def _took(self, node: int, value: int, outcome: Outcome) -> None:
+    def _took(self, step: Step, value: int) -> None:
         """An append has reached a node, which took it if it leads."""
-        operation = self._ask("append", node)
+        operation, row = self._ask("append", step.before.node), step.after.row
         operation.values = [value]
-        if outcome.ignored:
+        if step.ignored:
             operation.outcome, operation.completed = "fail", self.now_us()
             return
-        operation.offset = log.end_offset(outcome.row.log) - 1
-        self._open.append((operation, outcome.row.epoch))
+        operation.offset = log.end_offset(row.log) - 1
+        self._open.append((operation, row.epoch))
 
     def _tell(self) -> None:
         """Who appended is told once its leader knows the record to be committed. If that leads no

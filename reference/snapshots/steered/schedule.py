@@ -17,7 +17,6 @@ from kraftcheck.reference.quorum.steered.schedule import (
     ISOLATED_LEADER_RESIGNS,
     SPREAD,
     TIMEOUTS,
-    TRUE_RATE,
     Schedule,
 )
 from kraftcheck.reference.quorum.types import AWAITING, READY
@@ -93,9 +92,6 @@ class ChangingSchedule(Schedule):
             self._has_asked[node] += 1
             asks: Any = voters.FetchFromBootstrap(peer)
             self._step(node, asks)
-
-    def _arm(self, node: int, timer: Any, wait: int) -> None:
-        self.due[node, timer] = self.now + wait * self.rates[node] // TRUE_RATE
 
     # --- Moves
 
