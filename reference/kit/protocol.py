@@ -57,7 +57,7 @@ class Hidden(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What handlers do not look at of a row's logs: what they begin with (traces/jobs/beginnings.py
+    """What handlers do not look at of a row's logs: what they begin with (traces/steps/slicing.py
     says what is made of that, and when it is sound).
 
     actions: by which steps are judged that look at no more. logs: the fields, each by the way to

@@ -1,4 +1,4 @@
-"""TLC's values as rows of the reference: the way back of traces/jobs/abstraction.py, by types.
+"""TLC's values as rows of the reference: the way back of traces/steps/translation.py, by types.
 
 Model values stay what they are called in the model: the number of a node says "b3", not "3".
 
