@@ -144,7 +144,7 @@ def _produce(schedule: KafkaPartition, stream: Stream) -> bool:
         return drawn_move([*schedule.posts(), *schedule.sends()], stream)
     if not (leaders := schedule.leaders()):
         return False
-    schedule.produce(pick(stream, leaders), pick(stream, (-1, -1, -1, 1, 0)))
+    schedule.ask(schedule.produce(pick(stream, leaders), pick(stream, (-1, -1, -1, 1, 0))))
     return True
 
 
@@ -153,9 +153,9 @@ def _ask(schedule: KafkaPartition, stream: Stream) -> bool:
         return False
     node = pick(stream, leaders)
     if chance(stream, 400):
-        schedule.list_offsets(node, "Latest")
+        schedule.ask(schedule.list_offsets(node, "Latest"))
     else:
-        schedule.consume(node, stream.below(len(schedule.row(node).log) + 2))
+        schedule.ask(schedule.consume(node, stream.below(len(schedule.row(node).log) + 2)))
     return True
 
 

@@ -44,9 +44,6 @@ class Step(msgspec.Struct, eq=False, gc=False):
     notable: int
     travelling: Sent
     timers: tuple[Instruction, ...] = ()
-    begins: tuple[KnownInput, ...] = ()
-    """What the node wants after it and not before, in order; `ceases` is the other way round."""
-    ceases: tuple[KnownInput, ...] = ()
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
     owner: object = None

@@ -133,7 +133,7 @@ class PartitionMachine(BrokerMachine):
         for _ in range(records):
             self.first(sends(self))
             for leader in () if options.idempotence else self.schedule.leaders():
-                self.schedule.produce(leader, -1)
+                self.schedule.ask(self.schedule.produce(leader, -1))
             self.let_time_pass(12)
 
     # --- What there is to draw from
@@ -178,27 +178,30 @@ class PartitionMachine(BrokerMachine):
     @precondition(lambda self: self.schedule.leaders())
     def produce(self, node: int, waits: bool) -> None:
         """waits: for all in-sync replicas, whatever others do."""
-        self.schedule.produce(node, ACKS["all" if waits else self.schedule.options.acks])
+        self.schedule.ask(
+            self.schedule.produce(node, ACKS["all" if waits else self.schedule.options.acks])
+        )
 
     @rule(node=leaders, data=st.data())
     @precondition(lambda self: self.schedule.leaders())
     def consume(self, node: int, data: st.DataObject) -> None:
         """From anywhere up to what some client has seen."""
-        self.schedule.consume(node, data.draw(st.integers(0, self.schedule.seen)))
+        self.schedule.ask(
+            self.schedule.consume(node, data.draw(st.integers(0, self.schedule.seen)))
+        )
 
     @rule(node=leaders, timestamp=st.sampled_from(get_args(Timestamp)))
     @precondition(lambda self: self.schedule.leaders())
     def list_offsets(self, node: int, timestamp: Timestamp) -> None:
-        self.schedule.list_offsets(node, timestamp)
+        self.schedule.ask(self.schedule.list_offsets(node, timestamp))
 
     @rule(node=leaders, data=st.data())
     @precondition(lambda self: "delete" not in self.off)
     @precondition(lambda self: self.schedule.leaders())
     def delete_records(self, node: int, data: st.DataObject) -> None:
         """Up to anywhere that is committed, or to what was deleted already."""
-        self.schedule.delete_records(
-            node, data.draw(st.integers(0, self.schedule.row(node).high_watermark))
-        )
+        offset = data.draw(st.integers(0, self.schedule.row(node).high_watermark))
+        self.schedule.ask(self.schedule.delete_records(node, offset))
 
     # --- The controller
 

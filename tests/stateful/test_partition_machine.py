@@ -68,15 +68,15 @@ def test_anomalies_that_nothing_allows_are_held_against_the_history() -> None:
     schedule = PartitionSchedule(PartitionOptions(idempotence=False, acks="0"))
     calm(schedule)
     for _ in range(2):
-        schedule.produce(0, ACKS["0"])
+        schedule.ask(schedule.produce(0, ACKS["0"]))
         calm(schedule)
-    schedule.delete_records(0, 1)
-    schedule.list_offsets(0, "Earliest")
+    schedule.ask(schedule.delete_records(0, 1))
+    schedule.ask(schedule.list_offsets(0, "Earliest"))
     arrive(schedule)
     next(move for move in schedule.other_elections() if "of broker 1" in move.words).make()
     for node in (0, 1):
         schedule.do(*next(each for each in schedule.readings() if each[0] == node))
-    schedule.list_offsets(1, "Earliest")
+    schedule.ask(schedule.list_offsets(1, "Earliest"))
     arrive(schedule)
     begins = [each.offset for each in schedule.close_history() if each.op == "earliest"]
     assert begins == [1, 0] and not schedule.losses.envelope().zombie
@@ -103,11 +103,11 @@ def test_what_is_promised_is_held_against_the_history() -> None:
     schedule = PartitionSchedule(PartitionOptions(idempotence=False))
     calm(schedule)
     for _ in range(2):
-        schedule.produce(0, -1)
+        schedule.ask(schedule.produce(0, -1))
         calm(schedule)
     assert judge_history(schedule) == ""
     first, second = schedule.history
     first.offset, second.offset = second.offset, first.offset
-    schedule.consume(0, 0)
+    schedule.ask(schedule.consume(0, 0))
     calm(schedule)
     assert "were promised" in judge_history(schedule)

@@ -158,7 +158,7 @@ def test_where_the_last_number_is_not_looked_at_what_is_lost_is_acknowledged() -
         schedule = begin(entry.id)
         group_anew(schedule)
         # As many records must be there, whosever they are.
-        schedule.produce(0, -1)
+        schedule.ask(schedule.produce(0, -1))
         with pytest.raises(Violation, match="PartitionLeaderCompleteness is violated"):
             settle(schedule)
         assert values(schedule, 0) == [1, 3]

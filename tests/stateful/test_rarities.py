@@ -48,7 +48,7 @@ def begin(replicas: int = 3, elr: bool = True) -> PartitionSchedule:
     schedule = PartitionSchedule(options)
     while schedule.calm():
         pass
-    schedule.produce(0, -1)
+    schedule.ask(schedule.produce(0, -1))
     return schedule
 
 

@@ -104,9 +104,6 @@ class _OwnPace(Pace):
         self._partition = partition
         self._own: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
 
-    def stepped(self, node: int, step: Step) -> None:
-        self.look(node, step.after)
-
     def wants(self, node: int, state: State) -> tuple[KnownInput, ...]:
         if self._partition.leads(node):
             return state.wants

@@ -7,7 +7,6 @@ same in every replay.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.steered.moves import ClusterMoves
@@ -16,7 +15,6 @@ from kraftcheck.reference.cluster.steered.parts import SteeredPartition
 from kraftcheck.reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
 from kraftcheck.reference.partition.steered.world import FAILED, PROMPT
 from kraftcheck.reference.partition.types import UNDEFINED, Registration
-from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.steered.moves import Move
 
@@ -200,10 +198,7 @@ def _probe(cluster: ClusterMoves, probes: dict[int, int]) -> bool:
         leader = partition.controller.partition.leader
         written = leader in partition.leaders() and [r.value for r in partition.row(leader).log]
         if written is not False and probes.get(partition.number, UNDEFINED) not in written:
-            produce = partial(partition.produce, leader, -1)
-            asked = render_input(partition.produce_request(leader, -1))
-            words = f"partition {partition.number}: {asked}"
-            cluster.move(words, produce).make()
+            cluster.ask_of(partition, partition.produce(leader, -1)).make()
             probes[partition.number] = partition.values
             wrote = True
     return wrote

@@ -34,6 +34,7 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
+    ClientRequest,
     Election,
     ElectLeaders,
 )
@@ -336,20 +337,15 @@ class ClusterMoves(Joints):
     # --- Moves: clients
 
     def asks(self) -> list[Move]:
-        found = []
-        for partition in self.partitions:
-            for asked, ask in partition.asks():
-                words = f"partition {partition.number}: {render_input(asked)}"
-                found.append(self.move(words, ask))
-        return found
+        return [self.ask_of(each, asked) for each in self.partitions for asked in each.asks()]
 
     def probes(self) -> list[Move]:
         """As Steering.probes."""
-        return [
-            self.move(f"partition {partition.number}: {render_input(asked)}", ask)
-            for partition in self.partitions
-            for asked, ask in partition.probes()
-        ]
+        return [self.ask_of(each, asked) for each in self.partitions for asked in each.probes()]
+
+    def ask_of(self, partition: SteeredPartition, asked: ClientRequest) -> Move:
+        words = f"partition {partition.number}: {render_input(asked)}"
+        return self.move(words, partial(partition.ask, asked))
 
     def sends(self) -> list[Move]:
         """Values and retries of idempotent producers, one for each partition."""

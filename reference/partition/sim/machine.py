@@ -134,8 +134,6 @@ class PartitionMachine(Machine):
             inert=inert,
             notable=bits,
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
-            begins=_besides(after.wants, before.wants),
-            ceases=_besides(before.wants, after.wants),
         )
 
     def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
@@ -191,10 +189,6 @@ class PartitionMachine(Machine):
             wants.append(want(IsrShrinkTimeout))
         wants += [want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
         return wants
-
-
-def _besides(wants: tuple[KnownInput, ...], others: tuple[KnownInput, ...]) -> Any:
-    return () if wants is others else tuple([want for want in wants if want not in others])
 
 
 def may_fetch(row: BrokerRow) -> bool:

@@ -18,7 +18,7 @@ from kraftcheck.reference.partition.types import BrokerRow, is_up
 from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.events import TIMER, Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.memo import State
 
 FETCH = "SendReplicaFetch"
 STANDS_STILL = {"slow": FETCH, "silent": "SendHeartbeat"}
@@ -51,8 +51,7 @@ class Pace:
         self._brokers = brokers
         self._due: dict[int, dict[KnownInput, int]] = {b: {} for b in brokers}
         self._seen: dict[int, tuple[KnownInput, ...] | None] = dict.fromkeys(brokers)
-        """The wants for which deadlines are set, if for exactly these, but for one that came."""
-        self._came: dict[int, KnownInput | None] = dict.fromkeys(brokers)
+        """The wants for which deadlines are set, if for exactly these."""
         self._until: dict[tuple[int, str], int] = {}
         """Until when an activity of a broker stands still."""
         self._plain = {
@@ -67,32 +66,12 @@ class Pace:
         }
         """Delays that are always the same, in virtual microseconds."""
 
-    def stepped(self, node: int, step: Step) -> None:
-        """What `look` does, where the broker has taken a step, of which is known what changes."""
-        came = self._came[node]
-        if self._seen[node] is not step.before.wants or not (came is None or came in step.ceases):
-            self.look(node, step.after)
-            return
-        self._seen[node] = step.after.wants
-        self._came[node] = None
-        due, now, plain = self._due[node], self._world.now, self._plain
-        for want in step.begins:
-            delay = plain.get(want.kind)
-            if delay is None:
-                self._set(node, want, now + self._delay(node, step.after, want))
-            else:
-                due[want] = at = now + delay
-                self._queue.push(at, TIMER, node, want)
-        for want in step.ceases:
-            if want is not came:
-                del due[want]
-
     def look(self, node: int, state: State) -> None:
         """Sets deadlines for what the broker has begun to want, and drops those of the rest."""
         wants = self.wants(node, state)
-        if wants is self._seen[node] and self._came[node] is None:
+        if wants is self._seen[node]:
             return
-        self._seen[node], self._came[node] = wants, None
+        self._seen[node] = wants
         due = self._due[node]
         for want in wants:
             if want not in due:
@@ -173,7 +152,7 @@ class Pace:
             self._set(node, want, until)
             return False
         del due[want]
-        self._came[node] = want
+        self._seen[node] = None
         return True
 
     def stand_still(self, node: int, what: str, lasts: int) -> None:

@@ -213,7 +213,7 @@ class PartitionWorld(EventLoop):
             self.follow_controller(step)
         else:
             if step.after is not before:
-                self.pace.stepped(node, step)
+                self.pace.look(node, step.after)
             if step.notable:
                 self._follow_up(node, step)
         if step.notable:

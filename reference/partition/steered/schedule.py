@@ -16,7 +16,6 @@ import msgspec
 from kraftcheck.reference.partition.messages import (
     CLIENT_REQUESTS,
     CONTROLLER,
-    MESSAGES,
     BrokerCrash,
     BrokerRestart,
     ControlledShutdown,
@@ -223,9 +222,9 @@ class PartitionSchedule(Steering):
         for node, input in (*self.readings(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK)):
             yield self.move_of(node, input)
         yield from (*self.posts(), *self.sends(), *self.breakages())
-        for asked, ask in (*self.asks(), *self.probes()):
-            assert isinstance(asked, MESSAGES)
-            yield Move(f"{name_of(asked.destination)} {render_input(asked)}", ask)
+        for asked in (*self.asks(), *self.probes()):
+            words = f"{name_of(asked.destination)} {render_input(asked)}"
+            yield Move(words, partial(self.ask, asked))
         yield from self._of_controller()
         yield from self._faults()
 
@@ -394,7 +393,7 @@ class PartitionSchedule(Steering):
                     return ""
                 written = [record.value for record in self.row(leader).log]
                 if leader in self.leaders() and probe not in written:
-                    self.produce(leader, -1)
+                    self.ask(self.produce(leader, -1))
                     probe = self.values
             if not self.calm():
                 return missing or "the new record does not reach every replica"

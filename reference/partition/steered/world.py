@@ -23,6 +23,7 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     MESSAGES,
     NOBODY,
+    ClientRequest,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
     DeleteRecordsRequest,
@@ -44,7 +45,7 @@ from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
-from kraftcheck.reference.partition.system import comes_once
+from kraftcheck.reference.partition.system import comes_once, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
@@ -190,14 +191,33 @@ class Steering(PartitionWorld):
 
     # --- Clients: every request is one operation of a process of its own
 
-    def produce(self, node: int, acks: int) -> None:
-        request = self.produce_request(node, acks)
-        self._ask("append", node, request, values=request.values)
+    def ask(self, request: ClientRequest) -> None:
+        """Somebody asks this. No history speaks of deletions."""
+        self.values += 1
+        op = _operation_of(request)
+        if op is not None:
+            operation = Operation(len(self.history), op, request.destination, self.now)
+            operation.values = list(getattr(request, "values", ()))
+            operation.offset = getattr(request, "fetch_offset", None)
+            self.history.append(operation)
+            self._asked[request] = operation
+        self.do(request.destination, request)
 
-    def produce_request(self, node: int, acks: int) -> ProduceRequest:
+    def produce(self, node: int, acks: int) -> ProduceRequest:
         """The next: a batch of one record, whose value no record before it had."""
-        value = self.values + 1
-        return ProduceRequest(CLIENTS, node, value, acks, (value,), UNDEFINED, UNDEFINED, UNDEFINED)
+        return produce(node, self.values + 1, acks, self.values + 1)
+
+    def consume(self, node: int, offset: int) -> ConsumerFetchRequest:
+        client = self.values + 1
+        return ConsumerFetchRequest(CLIENTS, node, client, UNDEFINED, offset, False)
+
+    def list_offsets(self, node: int, timestamp: Timestamp) -> ListOffsetsRequest:
+        """Where the log ends, or begins."""
+        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, timestamp)
+
+    def delete_records(self, node: int, offset: int) -> DeleteRecordsRequest:
+        """All before an offset."""
+        return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
 
     def append(self, node: int) -> None:
         """The idempotent producer has a new value, and sends it as soon as it may."""
@@ -280,46 +300,6 @@ class Steering(PartitionWorld):
     def _give_up(self) -> None:
         self.producer.give_up(self.now)
 
-    def consume(self, node: int, offset: int) -> None:
-        request = self.consume_request(node, offset)
-        self._ask("fetch", node, request, offset=offset)
-
-    def consume_request(self, node: int, offset: int) -> ConsumerFetchRequest:
-        client = self.values + 1
-        return ConsumerFetchRequest(CLIENTS, node, client, UNDEFINED, offset, False)
-
-    def list_offsets(self, node: int, timestamp: Timestamp) -> None:
-        """Somebody asks where the log ends, or begins."""
-        op = "latest" if timestamp == "Latest" else "earliest"
-        self._ask(op, node, self.list_request(node, timestamp))
-
-    def list_request(self, node: int, timestamp: Timestamp) -> ListOffsetsRequest:
-        return ListOffsetsRequest(CLIENTS, node, self.values + 1, UNDEFINED, timestamp)
-
-    def delete_records(self, node: int, offset: int) -> None:
-        """Somebody deletes all records before an offset. No history speaks of it."""
-        request = self.delete_request(node, offset)
-        self.values += 1
-        self.do(node, request)
-
-    def delete_request(self, node: int, offset: int) -> DeleteRecordsRequest:
-        return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
-
-    def _ask(
-        self,
-        op: str,
-        node: int,
-        request: Input,
-        values: tuple[int, ...] = (),
-        offset: int | None = None,
-    ) -> None:
-        self.values += 1
-        operation = Operation(len(self.history), op, node, self.now)
-        operation.values, operation.offset = list(values), offset
-        self.history.append(operation)
-        self._asked[request] = operation
-        self.do(node, request)
-
     def _answer(self, m: object) -> None:
         if isinstance(m, DeleteRecordsResponse):
             return
@@ -389,25 +369,23 @@ class Steering(PartitionWorld):
             heads.add(link)
         return found
 
-    def asks(self) -> Iterator[tuple[Input, Callable[[], None]]]:
-        """What clients may ask of leaders, and how they do."""
+    def asks(self) -> Iterator[ClientRequest]:
+        """What clients may ask of leaders."""
         acks = sorted({-1, ACKS[self.options.acks]})
         for node in self.leaders():
             for each in () if self.options.idempotence else acks:
-                yield self.produce_request(node, each), partial(self.produce, node, each)
+                yield self.produce(node, each)
             for offset in range(self.seen + 1):
-                yield self.consume_request(node, offset), partial(self.consume, node, offset)
+                yield self.consume(node, offset)
             for timestamp in get_args(Timestamp):
-                asked = partial(self.list_offsets, node, timestamp)
-                yield self.list_request(node, timestamp), asked
+                yield self.list_offsets(node, timestamp)
             for offset in range(self.row(node).high_watermark + 1):
-                asked = partial(self.delete_records, node, offset)
-                yield self.delete_request(node, offset), asked
+                yield self.delete_records(node, offset)
 
-    def probes(self) -> Iterator[tuple[Input, Callable[[], None]]]:
+    def probes(self) -> Iterator[ClientRequest]:
         """What is written at the end of a run in which all other producers are idempotent."""
         for node in self.leaders() if self.options.idempotence else ():
-            yield self.produce_request(node, -1), partial(self.produce, node, -1)
+            yield self.produce(node, -1)
 
     def damages(self, node: int, lossy: bool) -> list[tuple[int, int]]:
         """What a crash may leave: where the log ends, and its first unreadable batch."""
@@ -460,6 +438,19 @@ class Steering(PartitionWorld):
             if node not in partition.isr:
                 return f"broker {node} stays out of the ISR"
         return ""
+
+
+def _operation_of(request: ClientRequest) -> str | None:
+    """What a history calls it."""
+    match request:
+        case ProduceRequest():
+            return "append"
+        case ConsumerFetchRequest():
+            return "fetch"
+        case ListOffsetsRequest():
+            return "latest" if request.timestamp == "Latest" else "earliest"
+        case _:
+            return None
 
 
 def _is_of_producer(m: Any) -> bool:
