@@ -186,12 +186,17 @@ def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> T
 # -- What is said
 
 
+def _title(model: Model) -> str:
+    claim = " ".join(model.claim.split())
+    return claim if claim.startswith(f"{model.name}: ") else f"{model.name}: {claim}"
+
+
 def _tell(
     model: Model, result: TlcResult, broken: list[tuple[str, str]], found: Way, screen: Screen
 ) -> dict[str, Any]:
     """The story, and how far it went."""
     before = 0
-    screen.line(f"{model.name}: {' '.join(model.claim.split())}")
+    screen.line(_title(model))
     for number, line in enumerate(found.lines, 1):
         if line.state != before:
             said = "before the story" if line.state == 1 else f"to state {line.state} of TLC"
@@ -202,6 +207,7 @@ def _tell(
     left = found.unmade
     facts = [
         *broken,
+        ("nodes", ", ".join(f"{name} of TLC is {own}" for name, own in found.nodes.items())),
         ("states", f"{found.reached} of {found.states} reached"),
         ("moves", f"{len(found.script.moves)}, {len(left)} not possible when replayed"),
     ]

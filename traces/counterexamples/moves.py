@@ -82,7 +82,9 @@ def way(
     found = following.follow(states, cfg, bug, told, patience)
     options = found.options if watched else {**found.options, "watched": False}
     made = converted(found.machine, options, bug, found.moves)
-    return made._replace(states=found.states, reached=found.reached, missing=found.missing)
+    return made._replace(
+        states=found.states, reached=found.reached, missing=found.missing, nodes=found.nodes
+    )
 
 
 def make(schedule: Steered, words: str) -> bool:

@@ -15,6 +15,7 @@ Law of this file: nothing is guessed: a state that no move leads to ends the way
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -79,6 +80,7 @@ class Way(NamedTuple):
     states: int = 0
     reached: int = 0
     missing: Sequence[str] = ()
+    nodes: Mapping[str, str] = MappingProxyType({})
 
     @property
     def unmade(self) -> list[str]:
@@ -119,6 +121,21 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
     """
     reading = reading_of(protocol.name)
     constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
+    return _follow(protocol, constants, bug, reading, states)
+
+
+def follow_graph(protocol: Protocol, constants: Any, states: Sequence[Shown]) -> Way:
+    """Likewise, of a graph (traces/cover/plain.py), which shows every row as it is."""
+    return _follow(protocol, constants, None, None, states)
+
+
+def _follow(
+    protocol: Protocol,
+    constants: Any,
+    bug: str | None,
+    reading: Reading | None,
+    states: Sequence[Shown],
+) -> Way:
     ways = _Following(protocol, constants, bug, reading).along(states)
     return max(ways, key=lambda way: way.reached)
 

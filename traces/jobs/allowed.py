@@ -11,6 +11,7 @@ an error.
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -72,9 +73,14 @@ class Allowed:
         verdict = self._verdicts.get(key)
         return None if verdict is None else verdict == REJECTED
 
-    def ask(self) -> None:
-        """Ask for every verdict that is waited for. Raises ToolError, TraceError: TLC or the store
-        cannot be used, or TLC could not judge a step.
+    def ask(self, most: int | None = None) -> None:
+        """Asks for the verdicts that are waited for.
+
+        Args:
+            most: about how many classes TLC is asked; the others are no longer waited for.
+
+        Raises:
+            ToolError, TraceError: TLC or the store cannot be used, or TLC could not judge a step.
         """
         waiting, self._waiting = self._waiting, {}
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
@@ -82,7 +88,9 @@ class Allowed:
             self._verdicts[row["key"]] = row["verdict"]
         tables: dict[Bench, list[pa.Table]] = {}
         for bench, classes in waiting.items():
-            fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
+            unknown = (item for item in classes.items() if item[0] not in self._verdicts)
+            fresh = dict(islice(unknown, most))
+            most = None if most is None else most - len(fresh)
             if fresh:
                 tables[bench] = [_table(bench, fresh)]
         for group in grouped(tables, self._check.chunk):
