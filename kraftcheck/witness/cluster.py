@@ -43,10 +43,9 @@ from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.witness import quorum
 from kraftcheck.witness.chance import a_move, drawn_move, walk
 from kraftcheck.witness.driving import Part
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
-from kraftcheck.witness.partition import BROKERS, is_unsent
-from kraftcheck.witness.partition_graphs import is_cleared
+from kraftcheck.witness.partition import BROKERS, is_cleared, is_unsent
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Outcome, Speech, Taken

@@ -31,7 +31,7 @@ from kraftcheck.reference.quorum41.handlers import Quorum41Handlers, outcomes
 from kraftcheck.reference.quorum41.types import Constants as Constants41
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Names, NodeStep
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.speech import Outcome as Said, Speech, Taken
 
 WHOLE = -1

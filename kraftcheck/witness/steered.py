@@ -27,7 +27,7 @@ from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Move
 from kraftcheck.witness.chance import Alone
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 
 _NODE: Final = re.compile(r"(-?\d+) \w")

@@ -49,7 +49,7 @@ PARTS = (
     *("traces.observed.transaction_answers", "traces.observed.views"),
     *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
-    *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
+    "kraftcheck.witness.partition",
     *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
     *("kraftcheck.witness.transactions", "kraftcheck.witness.coordinator_graphs"),
 )
