@@ -10,18 +10,18 @@ Law of this file: it chooses among moves, and knows nothing of what they lead to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
+from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.choices import SeededChooser, Stream, pick
 from kraftcheck.reference.steered.moves import Move
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
-from kraftcheck.witness.kafka import methods_of
+from kraftcheck.witness.kafka import Composed, methods_of
 
 S = TypeVar("S", bound=Any)
 T = TypeVar("T")
-C = TypeVar("C", bound="Alone")
 
 Kinds: TypeAlias = Mapping[Callable[[S, Stream], bool], tuple[int, ...]]
 """Each makes a move of its kind, and says false if there is none; how often it may be taken, of
@@ -77,23 +77,44 @@ def _drawn(weights: dict[T, int], at: int) -> T:
     raise AssertionError("beyond the sum")
 
 
-class Alone:
-    """What components of one protocol have in common (driving.Component)."""
+class Component:
+    """How the nodes of one protocol are driven: by Kafka's classes, and perhaps others beside.
+
+    A composition is one as well. Its parts are the components that it is composed of, in the order
+    of its schedule's; their steps are judged.
+    """
 
     kinds: ClassVar[Kinds[Any]]
-    protocol: Protocol
+    protocol: Protocol | Composed
+
+    if TYPE_CHECKING:  # Each has its own.
+
+        def settings(self, nodes: int, seed: int) -> Any:
+            """Of a run by chance: what a script has as options."""
+
+        def setting(self, options: Mapping[str, Any]) -> Any:
+            """That of a script. Raises msgspec.ValidationError."""
+
+        def constants(self, setting: Any) -> Any: ...
+
+        def begin(self, setting: Any, host: Host, watched: bool, compares: bool = False) -> Any:
+            """A run before its first move (following.Hosted). compares: each step with the
+            reference's."""
 
     @property
-    def parts(self: C) -> tuple[C]:
+    def parts(self) -> Sequence[Component]:
         return (self,)
 
     @property
     def methods(self) -> Mapping[str, str]:
+        """Kafka's, by the spec's action."""
         witness = self.protocol.witness
         return methods_of((witness and witness.under) or self.protocol.name)
 
     def walk(self, schedule: Any, seed: int, moves: int) -> None:
+        """So many moves by chance."""
         walk(schedule, seed, moves, self.kinds)
 
     def left_open(self, trace: ForeignTrace) -> list[Finding]:
+        """What is wrong although the profile allows it."""
         return []

@@ -41,7 +41,7 @@ from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
 from kraftcheck.witness import covering, walking
-from kraftcheck.witness.chance import Alone, a_move, a_step, drawn_move, drawn_step
+from kraftcheck.witness.chance import Component, a_move, a_step, drawn_move, drawn_step
 from kraftcheck.witness.departures import NO_USE, STOPS
 from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.kafka import Kafka
@@ -336,8 +336,8 @@ class Walk(Walker):
             return False
 
 
-class _Brokers(Alone):
-    """See driving.Component."""
+class _Brokers(Component):
+    """See chance.Component."""
 
     protocol = PARTITION
     kinds = MOVES

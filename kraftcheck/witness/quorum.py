@@ -36,7 +36,7 @@ from kraftcheck.reference.steered.moves import Names
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, read_covers
 from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import Alone, a_step
+from kraftcheck.witness.chance import Component, a_step
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.schedule import KafkaSchedule
@@ -127,10 +127,11 @@ MOVES: Final[dict[Callable[[KafkaSchedule, Stream], bool], tuple[int, ...]]] = {
 """How often each kind may be taken, of which a run draws one."""
 
 
-class _Voters(Alone):
-    """See driving.Component. protocol: by whose rules they are judged."""
+class Voters(Component):
+    """See chance.Component. protocol: by whose rules they are judged."""
 
     kinds = MOVES
+    protocol: Protocol
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
@@ -151,11 +152,11 @@ class _Voters(Alone):
         return KafkaSchedule(self.constants(setting), host, watched, compares)
 
 
-VOTERS: Final = _Voters(QUORUM_41)
-VOTERS_BEFORE_41: Final = _Voters(QUORUM)
+VOTERS: Final = Voters(QUORUM_41)
+VOTERS_BEFORE_41: Final = Voters(QUORUM)
 
 
-def component(kafka: Kafka) -> _Voters:
+def component(kafka: Kafka) -> Voters:
     """How those of a version are driven: 4.0 has the rules before KIP-1166."""
     return VOTERS_BEFORE_41 if kafka.version.startswith("4.0.") else VOTERS
 
