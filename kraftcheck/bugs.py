@@ -90,7 +90,7 @@ def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
     if stored:
         first = stored[0]
         _heading(f"TLC's counterexample to {first.property}, {first.length} states", screen)
-        screen.line(f"(model {first.model}; of states that nobody can tell apart TLC shows one)")
+        screen.line(f"(model {first.model}; TLC shows one of several equivalent states)")
         for line in first.told:
             screen.line(line)
     keys = ("model", "property", "length", "told")
@@ -124,7 +124,7 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
         ("replaces", ", ".join(instead)),
         *_said("no overlay", without_overlay(found)),
         ("find it", command("bugs", "run", found.id)),
-        ("tell it", command("bugs", "run", found.id, *runs, "--replay")),
+        ("print it", command("bugs", "run", found.id, *runs, "--replay")),
         *_simulated(found),
     ]
 

@@ -132,8 +132,13 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
             continue
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")
-        # The models of the kit's own lie together, each in the folder of its protocol.
-        if found and (own.modules or found.folder == own.name):
+        # The models of the kit's own lie together, each in the folder of its protocol; those of a
+        # preset have its module in place.
+        if found and (
+            own.modules
+            or found.folder == own.name
+            or {*found.overlays} & {kind.module for kind in own.kinds}
+        ):
             return own, manifest
     return None, manifest_of()
 
@@ -205,9 +210,10 @@ def _tell(
         mark = "" if line.made else "  !! left out: not possible"
         screen.line(f"  {number:4} {line.words}{mark}")
     left = found.unmade
+    nodes = ", ".join(f"{name} of TLC is {own}" for name, own in found.nodes.items())
     facts = [
         *broken,
-        ("nodes", ", ".join(f"{name} of TLC is {own}" for name, own in found.nodes.items())),
+        *([("nodes", nodes)] if nodes else []),
         ("states", f"{found.reached} of {found.states} reached"),
         ("moves", f"{len(found.script.moves)}, {len(left)} not possible when replayed"),
     ]

@@ -33,8 +33,8 @@ from kraftcheck.reference.kit.log import EpochEnd
 from kraftcheck.reference.protocols import PROTOCOLS, kind_of
 from kraftcheck.reference.runner.run import Run
 from kraftcheck.reference.runner.scenarios import FAMILIES
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.step_frames import DISABLED
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import DISABLED
 
 RUNS: Final = 60
 ROWS: Final = 80

@@ -24,10 +24,9 @@ from kraftcheck.reference.quorum.messages import (
     Timer,
     VoteResponse,
 )
-from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.quorum.protocol import QUORUM, QUORUM_41
 from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.reference.quorum41.protocol import QUORUM_41
 from kraftcheck.reference.runner.scripted import QuorumSetting
 from kraftcheck.reference.runner.shrink import replayed
 from kraftcheck.reference.sim.choices import Stream, chance, pick

@@ -8,7 +8,7 @@ under which Kafka promises less: negative controls, which show that a property c
 be replayed yet, and say why. Neither have a class.
 
     [Z01]
-    title = "the vote lives in memory only"
+    title = "the vote is not persisted"
     story = '''
     A voter votes for A in epoch 1, restarts with the vote forgotten, and votes for C in epoch 1.
     '''

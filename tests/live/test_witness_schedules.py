@@ -1,6 +1,6 @@
 """TLC's counterexamples of transactions, groups and others, followed by Kafka's classes.
 
-What becomes of each is a table in docs/witness.md, which one command makes; and a fault in a class
+docs/measured/witness.md has a table of the outcomes, which one command makes. A fault in a class
 of Kafka's is seen on the schedule that TLC found for it.
 """
 
@@ -42,7 +42,7 @@ def test_the_table_of_the_page_is_what_kafka_does(tmp_path: Path) -> None:
     followed = [each for each in told if not each["not_followed"]]
     assert len(followed) >= 18 and all(each["refused"] == {} for each in followed)
     table = (out / "schedules.md").read_text("utf-8")
-    assert table in (ROOT / "docs" / "witness.md").read_text("utf-8")
+    assert table in (ROOT / "docs" / "measured" / "witness.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

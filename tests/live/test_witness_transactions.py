@@ -476,7 +476,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
         (("--set", "markers_refused=true"), "--set: markers_refused: Kafka's host refuses none"),
         (("--set", "brokers=1"), "--set brokers: there is no such option"),
         (("--set", "version"), "--set 'version': say OPTION=VALUE"),
-        (("--kafka", "3.9.1"), "no hashes are known of Apache Kafka 3.9.1"),
+        (("--kafka", "3.9.1"), "no hashes for Apache Kafka 3.9.1"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:

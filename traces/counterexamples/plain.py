@@ -30,7 +30,7 @@ from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.readings import Reading, reading_of
-from kraftcheck.traces.jobs.abstraction import Abstraction, constant_name
+from kraftcheck.traces.steps.translation import Abstraction, constant_name
 from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
@@ -70,7 +70,8 @@ class Way(NamedTuple):
 
     script: the moves that were made, up to the first failure. lines: those and the ones that the
     run did not have. failure: what was violated, or None. schedule: what made them. reached: of so
-    many states; missing: why not more, in lines.
+    many states; missing: why not more, in lines. nodes: by TLC's name of a node the reference's,
+    where they differ.
     """
 
     script: Script

@@ -15,7 +15,7 @@ from kraftcheck.known_bugs.witnesses import WATCHED, Hunt, hunt_of
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.traces.counterexamples.departures import Departures
 from kraftcheck.traces.jobs.allowed import Allowed
-from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.steps.symmetry import Step
 
 CORRECT = Hunt(scenario="quorum", bug=None)
 NEVER_ASKED = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})

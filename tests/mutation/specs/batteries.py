@@ -30,10 +30,8 @@ from kraftcheck.known_bugs.witnesses import WATCHED
 from kraftcheck.reference.protocols import kind_named
 from kraftcheck.reference.runner.scripted import recorded as replayed
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, Value, check_steps
 
 SMALL: Final = 8

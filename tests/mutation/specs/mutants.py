@@ -1,6 +1,6 @@
 """Mutants of the specs: every guard of every named decision dropped or fixed, one at a time.
 
-They are derived from the text of the modules of rules (tla_utils/conjuncts.py), put in place as
+They are derived from the text of the modules of rules (conjuncts.py), put in place as
 overlays, like a bug, and judged twice (trials.py): by TLC in the kit's own models, and by steps of
 the correct reference, recorded and attempted (batteries.py). What comes of one is
 
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,9 +29,8 @@ import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.campaigns import machine
-from kraftcheck.markdown import table
+from tests.mutation.specs.conjuncts import guards
 from tla_utils import Manifest
-from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
 
 STORED = Path(__file__).resolve().with_name("mutants.json")
@@ -187,7 +185,6 @@ def known_of(mutant: Mutant, results: Mapping[str, Result]) -> Result | None:
 
 # -- Told
 
-WIDTH = 100
 HEAD = ("mutant", "guard", "verdict", "models", "steps")
 
 
@@ -232,15 +229,3 @@ def open_questions(manifest: Manifest, results: Mapping[str, Result]) -> Sequenc
     judged = current(manifest, results)
     unsaid = (OTHER_STEPS, NOT_CAUGHT, UNKNOWN)
     return [m.id for m in every(manifest) if verdict_of(m, judged[m.id]) in unsaid]
-
-
-def markdown(manifest: Manifest, results: Stored) -> str:
-    """The lines as a table, with their counts above."""
-    lines = rows(manifest, results.mutants)
-    verdicts = [line[2] for line in lines]
-    counts = [f"{verdicts.count(each)} {each}" for each in dict.fromkeys(sorted(verdicts))]
-    said = f"{len(lines)} mutants: {', '.join(counts)}."
-    if results.machine:
-        said += f" Judged on {results.machine}, {results.date}."
-    escaped = [[each.replace("|", "&#124;") for each in line] for line in lines]
-    return f"{textwrap.fill(said, WIDTH)}\n\n{table(HEAD, escaped)}"

@@ -14,9 +14,9 @@ from kraftcheck.known_bugs.attempts import hunts
 from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.translation import step_frame
 from tests.mutation.specs import batteries, mutants as catalogue, trials
-from tests.mutation.specs.__main__ import PAGE, main, rewritten
+from tests.mutation.specs.__main__ import main
 from tests.mutation.specs.mutants import (
     CAUGHT,
     EQUAL,
@@ -29,7 +29,6 @@ from tests.mutation.specs.mutants import (
     BySteps,
     Mutant,
     Result,
-    Stored,
 )
 from tests.mutation.specs.trials import IN_MODELS, STEPS, ModelBench, StepBench
 from tla_utils import Manifest, RunOptions, read_manifest
@@ -155,8 +154,8 @@ def test_what_was_changed_since_is_not_judged(manifest: Manifest) -> None:
         msgspec.structs.replace(known, text="TRUE"),
     ):
         assert catalogue.current(manifest, {one.id: stale})[one.id] is None
-    table = catalogue.markdown(manifest, Stored(machine="m", date="d", mutants={one.id: known}))
-    assert "1 other steps" in table and "| not judged yet |" in table and "Judged on m, d." in table
+    verdicts = [line[2] for line in catalogue.rows(manifest, {one.id: known})]
+    assert verdicts.count(OTHER_STEPS) == 1 and NOT_JUDGED in verdicts
     assert catalogue.open_questions(manifest, {one.id: known}) == [one.id]
 
 
@@ -272,9 +271,3 @@ def test_of_a_module_only_its_own_are_listed(capsys: pytest.CaptureFixture[str])
     main("--module", "QuorumRules")
     _, *lines = capsys.readouterr().out.splitlines()
     assert lines and all(line.startswith("QuorumRules.") for line in lines)
-
-
-def test_the_table_in_the_documentation_is_fresh() -> None:
-    text = PAGE.read_text("utf-8")
-    assert "<!-- mutants -->" in text
-    assert rewritten(text) == text, "run `make docs`"
