@@ -21,19 +21,21 @@ from time import monotonic
 
 import msgspec
 
-from kraftcheck import artifacts
+from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import figures, violations
 from kraftcheck.known_bugs.detecting import expected
-from kraftcheck.known_bugs.entries import models_of
+from kraftcheck.known_bugs.entries import models_of, selected
 from kraftcheck.known_bugs.figures import Figure, Measured
 from kraftcheck.known_bugs.hunting import first_refused, hunt_down
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.runner.run import forget
+from kraftcheck.screen import Columns, Screen
+from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.campaigns import STORE
-from tla_utils import Manifest, RunOptions, ToolError
+from tla_utils import Manifest, RunOptions, ToolError, find_jar, find_java, read_manifest
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,3 +228,72 @@ def search(
             else:
                 told(model.name, f"{found.property}, {found.length} states")
     return complete
+
+
+# -- On a screen
+
+HEAD = ("bug", "oracle", "runs to the first detection")
+
+
+def run(
+    ids: Sequence[str],
+    *,
+    oracles: Sequence[Oracle] = (),
+    count: int,
+    limit: int,
+    minutes: float | None,
+    store: bool,
+    out: Path,
+    jar: str | None = None,
+    java: str | None = None,
+    screen: Screen,
+) -> int:
+    """Measure what is not measured yet; returns 0 when all is done, 2 when time was up before.
+
+    Raises UnknownBug, OutOfScope; BadInput: the folder is not ours, a file in it is damaged, or
+    there is no checkout to store in.
+    """
+    if store or "tlc" in oracles:
+        artifacts.checkout()
+    entries = selected(ids)
+    asked = Asked(
+        oracles=tuple(oracles),
+        campaigns=count,
+        limit=limit,
+        seconds=None if minutes is None else minutes * 60,
+        out=artifacts.claim(out),
+    )
+    total, done = sum(1 for _ in pieces(entries, asked)), 0
+    with exits.resumable(), screen.progress("campaigns", total) as meter:
+
+        def told(piece: Piece, found: Found) -> None:
+            nonlocal done
+            done += 1
+            meter.update(done, f"{piece.entry.id}, seed {piece.seed}")
+
+        complete = measure(entries, asked, told)
+    if "tlc" in oracles:
+        manifest = read_manifest(SPECS / "models.toml")
+        options = RunOptions(jar=find_jar(jar), java=find_java(java))
+
+        def searched(model: str, said: str) -> None:
+            screen.line(f"{model}: {said}")
+
+        complete = search(entries, manifest, options, None, searched) and complete
+    fresh = gathered(entries, asked)
+    measured = merged(figures.load(), fresh) if fresh else figures.load()
+    figures.store(measured, out / figures.STORED.name)
+    if store:
+        figures.store(measured)
+    rows = [
+        (bug, oracle, figures.in_words(figure))
+        for bug, found in fresh.items()
+        for oracle, figure in found.items()
+    ]
+    columns = Columns(HEAD, rows)
+    screen.line(columns.head)
+    for row in rows:
+        screen.line(columns.row(row))
+    screen.line(f"{done} of {total} campaigns are done; {out / figures.STORED.name}")
+    screen.document(msgspec.to_builtins(fresh))
+    return exits.HOLDS if complete else exits.UNKNOWN

@@ -19,6 +19,7 @@ from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run
 from kraftcheck.traces.counterexamples import endings
 from kraftcheck.traces.counterexamples.moves import way
+from kraftcheck.traces.counterexamples.plain import Way
 from kraftcheck.traces.counterexamples.search import Limits
 from kraftcheck.traces.schema import PROGRESSED
 from tla_utils import Manifest, Model, TlcResult
@@ -49,14 +50,14 @@ def tell(manifest: Manifest, model: Model, result: TlcResult, bug: str | None) -
     states = result.counterexample
     if not states:
         return Story([])
-    lines: list[str] = []
-    run, reached = None, 0
-    if result.kind != "liveness":
-        run, reached = _followed(manifest, model, states, bug)
-    if run is not None:
-        lines += narrate(run)
-    if run is not None and reached < len(states):
-        lines.append(f"The reference follows to state {reached} of TLC; its states from there on:")
+    found = None if result.kind == "liveness" else _followed(manifest, model, states, bug)
+    run, reached, lines = None, 0, list[str]()
+    if found is not None:
+        run, reached = _run(found), found.reached
+        names = [f"{name} of TLC is {own}" for name, own in found.nodes.items()]
+        lines = [", ".join(names), *narrate(run)] if names else [*narrate(run)]
+        if reached < len(states):
+            lines.append(f"The reference follows to state {reached} of TLC; from there on TLC has:")
     if reached < len(states):
         lines += narrated(states[max(reached - 1, 0) :], model.module in COUNT_ANEW)
     lines += ending(result)
@@ -66,23 +67,28 @@ def tell(manifest: Manifest, model: Model, result: TlcResult, bug: str | None) -
 
 def _followed(
     manifest: Manifest, model: Model, states: Sequence[State], bug: str | None
-) -> tuple[Run | None, int]:
-    """What the reference makes of the states, and how many it reaches; None: it takes no step."""
+) -> Way | None:
+    """How the reference goes through the states; None: it takes no step towards them."""
     name = endings.protocol_of(manifest, model)
     protocol = next((each for each in PROTOCOLS if each.name == name), None)
     if protocol is None:
-        return None, 0
+        return None
     cfg = cfg_text(model.config)
     try:
         found = way(protocol, cfg, states, bug, watched=False, patience=(Limits(),))
-        run = found.run()
     except Exception:
         # Rules of one's own may raise anything, and a model of one's own may show anything.
-        return None, 0
-    if run.result.verdict == PROGRESSED:  # Nobody has asked.
-        said = f"at state {found.reached} of the {found.states} that TLC shows"
-        run = run._replace(result=run.result._replace(verdict=said))
-    return (run, found.reached) if run.steps else (None, 0)
+        return None
+    return found if found.script.moves else None
+
+
+def _run(found: Way) -> Run:
+    run = found.run()
+    if run.result.verdict != PROGRESSED:
+        return run
+    # Nobody has asked for progress.
+    said = f"at state {found.reached} of the {found.states} that TLC shows"
+    return run._replace(result=run.result._replace(verdict=said))
 
 
 # -- States

@@ -123,7 +123,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
     \b
     Example: kraftcheck bugs campaigns Z06 --limit 50
     """
-    from kraftcheck.known_bugs import measuring as work
+    from kraftcheck.known_bugs import campaigns as work
 
     return work.run(ids, **options)
 

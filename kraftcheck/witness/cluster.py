@@ -41,12 +41,10 @@ from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.memo import State, Step
 from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.witness import quorum
-from kraftcheck.witness.chance import a_move, drawn_move, walk
-from kraftcheck.witness.driving import Part
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.chance import Component, a_move, drawn_move
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.kafka import CLUSTER_OF_KAFKA, Kafka
-from kraftcheck.witness.partition import BROKERS, is_unsent
-from kraftcheck.witness.partition_graphs import is_cleared
+from kraftcheck.witness.partition import BROKERS, is_cleared, is_unsent
 from kraftcheck.witness.quorum import VOTERS
 from kraftcheck.witness.schedule import KafkaSchedule
 from kraftcheck.witness.speech import Outcome, Speech, Taken
@@ -320,13 +318,18 @@ MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
 """How often each kind may be taken, of which a run draws one."""
 
 
-class _Cluster:
-    """See driving.Component. voters: its first part."""
+class _Cluster(Component):
+    """voters: its first part."""
 
     protocol = CLUSTER_OF_KAFKA
+    kinds = MOVES
 
-    def __init__(self, voters: Part) -> None:
-        self.parts = (voters, BROKERS)
+    def __init__(self, voters: quorum.Voters) -> None:
+        self._voters = voters
+
+    @property
+    def parts(self) -> Sequence[Component]:
+        return (self._voters, BROKERS)
 
     def settings(self, nodes: int, seed: int) -> ClusterOptions:
         """Three voters, and of the partition what it has alone."""
@@ -345,16 +348,13 @@ class _Cluster:
         return found
 
     def constants(self, setting: ClusterOptions) -> ClusterConstants:
-        return with_kafkas_quorum(constants_of(setting), self.parts[0].protocol)
+        return with_kafkas_quorum(constants_of(setting), self._voters.protocol)
 
     def begin(
         self, setting: ClusterOptions, host: Host, watched: bool, compares: bool = False
     ) -> KafkaCluster:
         data = replace(setting.data, watched=watched)
-        return KafkaCluster(replace(setting, data=data), host, self.parts[0].protocol, compares)
-
-    def walk(self, schedule: KafkaCluster, seed: int, moves: int) -> None:
-        walk(schedule, seed, moves, MOVES)
+        return KafkaCluster(replace(setting, data=data), host, self._voters.protocol, compares)
 
 
 KAFKA_CLUSTER: Final = _Cluster(VOTERS)

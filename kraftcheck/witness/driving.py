@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, Protocol as Interface
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,9 +30,10 @@ from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
 from kraftcheck.traces.foreign.profiles import Profile
-from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
-from kraftcheck.traces.foreign.verdicts import Finding, Rejection
+from kraftcheck.traces.foreign.reading import read_foreign
+from kraftcheck.traces.foreign.verdicts import Rejection
 from kraftcheck.witness import comparing, following
+from kraftcheck.witness.chance import Component
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed, witnessed
 from kraftcheck.witness.kafka import Composed, Kafka, tried
@@ -46,49 +47,6 @@ DIFFERING = 12
 """How many kinds of differences are told."""
 SHARED_MEMORY = Path("/dev/shm")
 NO_OPTIONS: Mapping[str, Any] = {}
-
-
-class Part(Interface):
-    """How steps of one protocol's nodes are judged."""
-
-    @property
-    def protocol(self) -> Protocol: ...
-
-    @property
-    def methods(self) -> Mapping[str, str]:
-        """Kafka's, by the spec's action."""
-
-    def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        """What is wrong although the profile allows it."""
-
-
-class Component(Interface):
-    """How the nodes of one protocol, or of a composition, are driven: by Kafka's classes, and
-    perhaps others beside.
-    """
-
-    @property
-    def protocol(self) -> Protocol | Composed: ...
-
-    @property
-    def parts(self) -> Sequence[Part]:
-        """Itself, or those that it is composed of, in the order of its schedule's."""
-
-    def settings(self, nodes: int, seed: int) -> Any:
-        """Of a run by chance: what a script has as options."""
-
-    def setting(self, options: Mapping[str, Any]) -> Any:
-        """That of a script. Raises msgspec.ValidationError."""
-
-    def constants(self, setting: Any) -> Any: ...
-
-    def begin(
-        self, setting: Any, host: Host, watched: bool, compares: bool = False
-    ) -> following.Schedule:
-        """A run before its first move. compares: each step with the reference's."""
-
-    def walk(self, schedule: Any, seed: int, moves: int) -> None:
-        """So many moves by chance."""
 
 
 @contextmanager
@@ -323,7 +281,7 @@ def all_judged(
 
 
 def judged(
-    component: Part,
+    component: Component,
     trace: Path,
     profile: Profile | None,
     told: Callable[[str], None] = lambda what: None,
@@ -347,7 +305,7 @@ def of_run(text: str, run: int) -> str:
     return f'{text.removesuffix("}")},"run":{run}}}\n'
 
 
-def _script(protocol: Protocol | Composed, schedule: following.Schedule) -> Script:
+def _script(protocol: Protocol | Composed, schedule: following.Hosted) -> Script:
     setting = schedule.setting()
     if isinstance(protocol, Protocol):  # a composition says it of its parts
         setting = {**setting, "watched": False}

@@ -3,58 +3,102 @@
 A schedule was written of the reference or of TLC. Kafka may say other things on the way, so a move
 that is not possible is replaced by one alike, as when a schedule is made small, or left out and
 said to be.
+
+Law of this file: a step of Kafka's is taken as it stands; nothing knows of a protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kraftcheck.live.witness.host import REFUSED, THROWN, Host
 from kraftcheck.reference.protocols import kind_of_row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.steered.failures import Failure, StepUnsaid
+from kraftcheck.reference.steered.moves import Move
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.witness.comparing import Differing
-from kraftcheck.witness.speech import Unspoken
+from kraftcheck.traces.counterexamples.moves import alike
+from kraftcheck.witness.comparing import Differing, compared
+from kraftcheck.witness.speech import Outcome, Unspoken
 
 
 class Impossible(Exception):
     """Kafka cannot be given this input. The text is one line."""
 
 
-class Taken(Protocol):
-    """The steps of one part: see Schedule."""
+class Hosted:
+    """A run of which nodes are Kafka's, in the host's JVM.
 
-    lines: list[tuple[str, int]]
-    differing: list[Differing]
-
-
-class Schedule(Protocol):
-    """A run of which nodes are Kafka's. moves: in words, so far. lines: its steps as lines of a
-    trace, each with how many moves had been made by then. thrown: what ended processes, in Kafka's
-    words. differing: if they are compared, the steps that the reference would not have taken so;
-    their lines are counted from 1, of this run.
+    moves: in words, so far. lines: its steps as lines of a trace, each with how many moves had been
+    made by then. thrown: what ended processes, in Kafka's words. differing: if they are compared,
+    the steps that the reference would not have taken so; their lines are counted from 1, of this
+    run.
     """
 
     moves: list[str]
-    lines: list[tuple[str, int]]
-    thrown: list[str]
-    differing: list[Differing]
+
+    if TYPE_CHECKING:  # Of the reference's run that it is, too.
+
+        def steps(self) -> Iterator[Any]:
+            """As reference/steered/moves.py has them."""
+
+        def setting(self) -> dict[str, Any]:
+            """The options of a script."""
+
+    def be_hosted(self, host: Host, compares: bool, anew: bool = True) -> None:
+        """To be called before any node takes a step. anew: the host begins a run."""
+        self.compares = compares
+        self.differing: list[Differing] = []
+        self.lines: list[tuple[str, int]] = []
+        self.thrown: list[str] = []
+        self._host = host
+        if anew:
+            [said] = host.ask(["new"])
+            assert said == "", said
 
     @property
-    def parts(self) -> Sequence[Taken]:
+    def parts(self) -> Sequence[Hosted]:
         """Itself, or of a composition the parts, each with its lines and what of them differs."""
+        return (self,)
+
+    def asked(self, node: object, move: str, called: str) -> list[str]:
+        """What the host says of a move of a node: steps, and what they did not come to send.
+        called: the node, in words. Raises Impossible.
+        """
+        [said] = self._host.ask([f"{node} {move}"])
+        if said.startswith(REFUSED):
+            raise Impossible(said.removeprefix(REFUSED))
+        parts = [each for each in said.split("\t") if each]
+        thrown = [each.removeprefix(THROWN) for each in parts if each.startswith(THROWN)]
+        self.thrown.extend(f"{called}: {each}" for each in thrown)
+        return [each for each in parts if not each.startswith(THROWN)]
+
+    def compare(self, line: int, input: Any, kafka: Outcome, reference: Iterable[Any]) -> None:
+        """Notes in what a step differs from all that the reference may do. line: of the trace."""
+        if found := compared(kafka, reference):
+            self.differing.append(Differing(line, f"Handle{type(input).__name__}", found))
+
+    def alike(self, words: str) -> Move | None:
+        """The possible move with these words, or the first one of the same shape."""
+        schedule: Any = self
+        return alike(schedule, words)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """Makes a move, or one alike. later: what the schedule has behind it. How many moves of
         the schedule that were; 0: it is not possible. Raises Failure.
         """
+        return self.made(self.alike(words))
 
-    def steps(self) -> Iterator[Any]:
-        """As reference/steered/moves.py has them."""
-
-    def setting(self) -> dict[str, Any]:
-        """The options of a script."""
+    def made(self, move: Move | None) -> int:
+        """1; or 0: there is no such move, or Kafka cannot be given its input."""
+        if move is None:
+            return 0
+        try:
+            move.make()
+        except Impossible:
+            return 0
+        return 1
 
 
 class Followed(NamedTuple):
@@ -62,14 +106,14 @@ class Followed(NamedTuple):
     first of these, from 1; 0: there is none.
     """
 
-    schedule: Schedule
+    schedule: Hosted
     made: int
     left_out: list[str]
     failure: Failure | None
     parts_at: int = 0
 
 
-def follow(script: Script, schedule: Schedule) -> Followed:
+def follow(script: Script, schedule: Hosted) -> Followed:
     """Makes the moves. Raises WitnessError: Kafka cannot be driven."""
     made = at = parts_at = 0
     left_out: list[str] = []

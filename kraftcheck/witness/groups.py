@@ -152,7 +152,7 @@ MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
 
 
 class _Coordinators(Declared):
-    """See driving.Component."""
+    """See chance.Component."""
 
     protocol = GROUPS
     kinds = MOVES

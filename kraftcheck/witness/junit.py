@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.exits import BadInput
@@ -64,6 +63,7 @@ IMPORTS: Final = {
 }
 """What a test imports, by what stands in it."""
 NAME: Final = re.compile(r"[A-Z]\w*Test")
+POLL: Final = "context.client.poll();"
 
 
 class Wrong(NamedTuple):
@@ -152,80 +152,47 @@ def _leader(node: int) -> str:
     return "OptionalInt.empty()" if node == NOBODY else f"OptionalInt.of({node})"
 
 
-@singledispatch
-def _delivered(input: Any, step: NodeStep) -> list[str]:
-    raise BadInput(
-        f"`{_words(step)}` has no counterpart in Kafka's RaftClientTestContext that is written "
-        "here: no test is made of this schedule"
-    )
-
-
-@_delivered.register
-def _(input: ElectionTimeout, step: NodeStep) -> list[str]:
-    return ["context.time.sleep(2L * context.electionTimeoutMs());", "context.client.poll();"]
-
-
-@_delivered.register
-def _(input: FetchTimeout, step: NodeStep) -> list[str]:
-    return ["context.time.sleep(context.fetchTimeoutMs);", "context.client.poll();"]
-
-
-def _request(call: str) -> list[str]:
-    return [f"context.deliverRequest({call});", "context.client.poll();"]
-
-
-@_delivered.register
-def _(input: VoteRequest, step: NodeStep) -> list[str]:
-    kind = "preVoteRequest" if input.pre_vote else "voteRequest"
-    words = f"{input.epoch}, {_key(input.source)}, {input.last_epoch}, {input.last_offset}"
-    return _request(f"context.{kind}({words})")
-
-
-@_delivered.register
-def _(input: BeginQuorumEpochRequest, step: NodeStep) -> list[str]:
-    return _request(f"context.beginEpochRequest({input.epoch}, {input.source})")
-
-
-@_delivered.register
-def _(input: EndQuorumEpochRequest, step: NodeStep) -> list[str]:
-    successors = ", ".join(map(_key, input.successors))
-    words = f"{input.epoch}, {input.source}, List.of({successors})"
-    return _request(f"context.endEpochRequest({words})")
-
-
-@_delivered.register
-def _(input: FetchRequest, step: NodeStep) -> list[str]:
-    words = f"{input.epoch}, {_key(input.source)}, {input.fetch_offset}, {input.last_fetched_epoch}"
-    return _request(f"context.fetchRequest({words}, 0)")
-
-
-@_delivered.register
-def _(input: Resign, step: NodeStep) -> list[str]:
-    return [f"context.client.resign({step.before.epoch});", "context.client.poll();"]
-
-
-@_delivered.register
-def _(input: Flush, step: NodeStep) -> list[str]:
-    return []  # A part of the step before.
-
-
-@_delivered.register
-def _(input: VoteResponse, step: NodeStep) -> list[str]:
-    granted = str(input.granted).lower()
-    words = f"{granted}, {_leader(input.leader)}, {input.epoch}"
-    if input.error != "NONE":
-        words = f"Errors.{input.error}, {_leader(input.leader)}, {input.epoch}"
-    return [
-        "context.pollUntilRequest();",
-        "for (RaftRequest.Outbound request :"
-        " context.channel.drainSentRequests(Optional.of(ApiKeys.VOTE))) {",
-        f"    if (request.destination().id() == {input.source}) {{",
-        "        context.deliverResponse(request.correlationId(), request.destination(),",
-        f"            context.voteResponse({words}));",
-        "    }",
-        "}",
-        "context.client.poll();",
-    ]
+def _delivered(m: Any, step: NodeStep) -> list[str]:
+    """The lines that give the voter an input. Raises BadInput: the context has none."""
+    match m:
+        case Flush():
+            return []  # A part of the step before.
+        case ElectionTimeout():
+            return ["context.time.sleep(2L * context.electionTimeoutMs());", POLL]
+        case FetchTimeout():
+            return ["context.time.sleep(context.fetchTimeoutMs);", POLL]
+        case Resign():
+            return [f"context.client.resign({step.before.epoch});", POLL]
+        case VoteResponse():
+            given = str(m.granted).lower() if m.error == "NONE" else f"Errors.{m.error}"
+            return [
+                "context.pollUntilRequest();",
+                "for (RaftRequest.Outbound request :"
+                " context.channel.drainSentRequests(Optional.of(ApiKeys.VOTE))) {",
+                f"    if (request.destination().id() == {m.source}) {{",
+                "        context.deliverResponse(request.correlationId(), request.destination(),",
+                f"            context.voteResponse({given}, {_leader(m.leader)}, {m.epoch}));",
+                "    }",
+                "}",
+                POLL,
+            ]
+        case VoteRequest():
+            kind = "preVoteRequest" if m.pre_vote else "voteRequest"
+            call = f"{kind}({m.epoch}, {_key(m.source)}, {m.last_epoch}, {m.last_offset})"
+        case BeginQuorumEpochRequest():
+            call = f"beginEpochRequest({m.epoch}, {m.source})"
+        case EndQuorumEpochRequest():
+            successors = ", ".join(map(_key, m.successors))
+            call = f"endEpochRequest({m.epoch}, {m.source}, List.of({successors}))"
+        case FetchRequest():
+            fetched = f"{m.fetch_offset}, {m.last_fetched_epoch}"
+            call = f"fetchRequest({m.epoch}, {_key(m.source)}, {fetched}, 0)"
+        case _:
+            raise BadInput(
+                f"`{_words(step)}` has no counterpart in Kafka's RaftClientTestContext that is "
+                "written here: no test is made of this schedule"
+            )
+    return [f"context.deliverRequest(context.{call});", POLL]
 
 
 # -- What is asserted

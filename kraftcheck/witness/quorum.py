@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,18 +11,31 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.quorum.messages import MESSAGES, Restart
+from kraftcheck.reference.quorum.messages import (
+    MESSAGES,
+    Append,
+    Crash,
+    ElectionTimeout,
+    FetchTimeout,
+    Input,
+    RequestTimeout,
+    Resign,
+    Restart,
+    Timer,
+    VoteResponse,
+)
 from kraftcheck.reference.quorum.protocol import QUORUM, QUORUM_41
 from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.scripted import QuorumSetting
 from kraftcheck.reference.runner.shrink import replayed
+from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.schedules import Schedule
 from kraftcheck.reference.steered.moves import Names
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, read_covers
 from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import MOVES, Alone
+from kraftcheck.witness.chance import Component, a_step
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.quorum_graphs import Walk
 from kraftcheck.witness.schedule import KafkaSchedule
@@ -33,10 +46,91 @@ FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeo
 """Moves of graphs that are not alike by the rules before 4.1 and since."""
 
 
-class _Voters(Alone):
-    """See driving.Component. protocol: by whose rules they are judged."""
+# -- Moves by chance
+
+
+def _deliver(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not (there := schedule.deliverable()):
+        return False
+    message = there[-1] if chance(stream, 700) else pick(stream, there)
+    schedule.do(message.destination, message)
+    return True
+
+
+def _again(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not (there := schedule.deliverable(again=True)[:20]):
+        return False
+    message = pick(stream, there)
+    schedule.do(message.destination, message)
+    return True
+
+
+def _lose(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not schedule.waiting:
+        return False
+    schedule.forget(pick(stream, list(schedule.waiting)))
+    return True
+
+
+def _timer(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not (there := schedule.timers()):
+        return False
+    node, timer = there[0] if chance(stream, 500) else pick(stream, there)
+    schedule.do(node, timer)
+    return True
+
+
+def _tear(schedule: KafkaSchedule, stream: Stream) -> bool:
+    """Into the step of a leader that appends, or of a candidate that may win."""
+    there: list[tuple[int, Input]] = [
+        (n, Append(schedule.appended + 1)) for n in schedule.nodes("Leader")
+    ]
+    there += [(m.destination, m) for m in schedule.deliverable(VoteResponse)]
+    if not there:
+        return False
+    node, input = pick(stream, there)
+    if isinstance(input, Append):
+        schedule.appended += 1
+    schedule.tear(node, input, stream.below(2))
+    return True
+
+
+def _append(schedule: KafkaSchedule, stream: Stream) -> bool:
+    if not (leaders := schedule.nodes("Leader")):
+        return False
+    schedule.append(pick(stream, leaders))
+    return True
+
+
+def _timers(*kinds: type[Timer]) -> Callable[[KafkaSchedule, Stream], bool]:
+    return a_step(lambda schedule: [t for t in schedule.timers() if isinstance(t[1], kinds)])
+
+
+def _crashes(schedule: KafkaSchedule) -> list[tuple[int, Input]]:
+    return [(node, Crash(len(schedule.row(node).log))) for node in schedule.nodes()]
+
+
+MOVES: Final[dict[Callable[[KafkaSchedule, Stream], bool], tuple[int, ...]]] = {
+    _deliver: (60, 120, 240),
+    _timer: (4, 12, 25),
+    _timers(ElectionTimeout, FetchTimeout): (0, 2, 6),
+    _append: (3, 8, 15),
+    a_step(lambda schedule: [(n, Restart()) for n in schedule.nodes("Down")]): (10, 20, 40),
+    _timers(RequestTimeout): (0, 3, 10),
+    _again: (0, 5, 15),
+    _lose: (0, 2, 10),
+    a_step(_crashes): (0, 1, 4),
+    _tear: (0, 1, 3),
+    a_step(lambda schedule: [(n, Resign()) for n in schedule.nodes("Leader")]): (0, 1, 2),
+}
+"""How often each kind may be taken, of which a run draws one."""
+
+
+class Voters(Component):
+    """See chance.Component. protocol: by whose rules they are judged."""
 
     kinds = MOVES
+    protocol: Protocol
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
@@ -57,11 +151,11 @@ class _Voters(Alone):
         return KafkaSchedule(self.constants(setting), host, watched, compares)
 
 
-VOTERS: Final = _Voters(QUORUM_41)
-VOTERS_BEFORE_41: Final = _Voters(QUORUM)
+VOTERS: Final = Voters(QUORUM_41)
+VOTERS_BEFORE_41: Final = Voters(QUORUM)
 
 
-def component(kafka: Kafka) -> _Voters:
+def component(kafka: Kafka) -> Voters:
     """How those of a version are driven: 4.0 has the rules before KIP-1166."""
     return VOTERS_BEFORE_41 if kafka.version.startswith("4.0.") else VOTERS
 

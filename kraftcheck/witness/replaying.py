@@ -30,12 +30,12 @@ from kraftcheck.screen import Columns, Screen
 from kraftcheck.traces.counterexamples.retold import retold
 from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.witness import comparing, driving, following
+from kraftcheck.witness.chance import Component
 from kraftcheck.witness.comparing import Differing
 from kraftcheck.witness.departures import Met, Witnessed
 from kraftcheck.witness.driving import (
     RESULT,
     TRACE,
-    Component,
     all_judged,
     host_of,
     of_run,

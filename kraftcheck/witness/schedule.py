@@ -29,7 +29,7 @@ from kraftcheck.reference.quorum.steered.schedule import TIMEOUTS, Schedule
 from kraftcheck.reference.quorum.types import Constants, Outcome, Row
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Names, NodeStep
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.speech import Outcome as Said, Speech, Taken
 
 WHOLE = -1

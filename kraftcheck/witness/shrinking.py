@@ -32,8 +32,9 @@ from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
 from kraftcheck.traces.foreign.profiles import Profile
 from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from kraftcheck.witness import driving, following, junit, replaying
+from kraftcheck.witness.chance import Component
 from kraftcheck.witness.comparing import Differing
-from kraftcheck.witness.driving import Component, Part, host_of, of_run
+from kraftcheck.witness.driving import host_of, of_run
 from kraftcheck.witness.junit import Wrong
 from kraftcheck.witness.kafka import Kafka, tried
 from kraftcheck.witness.speech import header
@@ -130,7 +131,7 @@ class KafkasSteps:
                 self._judge(number, part, asked, trace)
         self._waiting.clear()
 
-    def _judge(self, number: int, part: Part, asked: list[str], trace: ForeignTrace) -> None:
+    def _judge(self, number: int, part: Component, asked: list[str], trace: ForeignTrace) -> None:
         judged = judge_steps(trace, trace.steps, profile=self.profile)
         for doubt in judged.doubts:
             raise ToolError(f"a step of a {part.protocol.name} was not judged: {doubt.reason}")
@@ -139,7 +140,7 @@ class KafkasSteps:
         for line, text in enumerate(asked, 2):
             self._verdicts[number, text] = line in refused
 
-    def _suspects(self, parts: Sequence[following.Taken]) -> list[_Suspect]:
+    def _suspects(self, parts: Sequence[following.Hosted]) -> list[_Suspect]:
         """In the order in which they were taken."""
         found = []
         for number, part in enumerate(parts):
@@ -162,7 +163,7 @@ class KafkasSteps:
         what = "; ".join([method, *map(str, suspect.differing.differences)])
         return StepRejected(action, what, list(kept[: suspect.made]))
 
-    def _finding(self, parts: Sequence[following.Taken], kept: tuple[str, ...]) -> Failure | None:
+    def _finding(self, parts: Sequence[following.Hosted], kept: tuple[str, ...]) -> Failure | None:
         """What is wrong in a run of which each step is right by itself."""
         for number, (of, part) in enumerate(zip(self._component.parts, parts, strict=True)):
             if part.lines:

@@ -26,8 +26,8 @@ from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Move
-from kraftcheck.witness.chance import Alone
-from kraftcheck.witness.hosted import Hosted
+from kraftcheck.witness.chance import Component
+from kraftcheck.witness.following import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 
 _NODE: Final = re.compile(r"(-?\d+) \w")
@@ -35,7 +35,7 @@ _NODE: Final = re.compile(r"(-?\d+) \w")
 
 
 class KafkaSteered(Hosted, ScriptedRun):
-    """As ScriptedRun; see following.Schedule.
+    """As ScriptedRun; see following.Hosted.
 
     kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all, each with
     the reason. unkept: the properties that Kafka does not keep by what a profile says of it.
@@ -163,9 +163,10 @@ def again(schedule: KafkaSteered, stream: Stream) -> bool:
     return True
 
 
-class Declared(Alone):
-    """What components of declared protocols have in common (driving.Component)."""
+class Declared(Component):
+    """What components of declared protocols have in common (chance.Component)."""
 
+    protocol: Protocol
     schedule: ClassVar[Callable[..., KafkaSteered]]
 
     def setting(self, options: Mapping[str, Any]) -> Any:

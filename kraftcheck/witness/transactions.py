@@ -133,7 +133,7 @@ FORGETTING: Final = {**MOVES, _rare(Expire): (5, 15)}
 
 
 class _Coordinators(Declared):
-    """See driving.Component."""
+    """See chance.Component."""
 
     protocol = TRANSACTIONS
     kinds = MOVES

@@ -1,7 +1,7 @@
 """What a protocol's nodes are told of a graph, and what of it Kafka has taken; whole walks.
 
 How the nodes of a protocol are told a step is a Walker's to say (quorum_graphs.py,
-partition_graphs.py). In which order a graph's edges are tried is a Drive's: here in walks of the
+partition.py). In which order a graph's edges are tried is a Drive's: here in walks of the
 whole composition, each from new nodes on; in histories.py by what each node alone is told.
 
 Law of this file: an edge counts as taken only if all that was compared was equal.

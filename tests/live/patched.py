@@ -21,7 +21,8 @@ from kraftcheck.live.witness.jars import class_path
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.driving import Component, Part, drive, traces_of
+from kraftcheck.witness.chance import Component
+from kraftcheck.witness.driving import drive, traces_of
 from kraftcheck.witness.kafka import Kafka
 from tla_utils import Value, diagnose
 
@@ -114,7 +115,7 @@ def seen(
     return found
 
 
-def _of_part(plants: Sequence[Plant], part: Part, trace: Path) -> dict[str, set[str]]:
+def _of_part(plants: Sequence[Plant], part: Component, trace: Path) -> dict[str, set[str]]:
     read = read_foreign(trace)
     plant_of = {step.line: plants[step.run] for step in read.steps}
     found: dict[str, set[str]] = {plant.name: set() for plant in plants}

@@ -13,7 +13,8 @@ from kraftcheck.live.sources import VERSION
 from kraftcheck.live.witness import jars
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.driving import Component, drive
+from kraftcheck.witness.chance import Component
+from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS

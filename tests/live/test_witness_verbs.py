@@ -24,7 +24,7 @@ from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import host_of
 from kraftcheck.witness.histories import UNSENT
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition_graphs import Walk as PartitionWalk
+from kraftcheck.witness.partition import Walk as PartitionWalk
 from kraftcheck.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
 from kraftcheck.witness.speech import Speech
 from tests.live.patched import Plant, compiled, run, sources

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 from kraftcheck.known_bugs import schedules
 from kraftcheck.live.witness.jars import DEFAULT
 from kraftcheck.reference.steered.scripts import read
+from kraftcheck.witness.chance import Component
 from kraftcheck.witness.driving import (
     NO_OPTIONS,
-    Component,
     all_judged,
     drive,
     host_of,

@@ -47,9 +47,8 @@ PARTS = (
     "traces.observed.directories",
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
     *("traces.observed.transaction_answers", "traces.observed.views"),
-    *("kraftcheck.witness.chance", "kraftcheck.witness.schedule"),
+    *("kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
     *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
-    *("kraftcheck.witness.partition", "kraftcheck.witness.partition_graphs"),
     *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
     *("kraftcheck.witness.transactions", "kraftcheck.witness.coordinator_graphs"),
 )

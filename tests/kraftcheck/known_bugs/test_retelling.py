@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.known_bugs.detecting import Detection
-from kraftcheck.known_bugs.retelling import chosen
+from kraftcheck.known_bugs.running import chosen
 
 
 def detection(bug: str, oracle: str, replay: str = "kraftcheck replay") -> Detection:

@@ -12,7 +12,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs import schedules
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import KINDS, Oracle
-from kraftcheck.known_bugs.retelling import told
+from kraftcheck.known_bugs.running import told_again
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Witness, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.reference.steered.scripts import Script, write
@@ -61,7 +61,7 @@ def test_a_schedule_does_what_it_says_and_only_with_its_bug(name: str) -> None:
 def test_a_bug_is_found_in_its_schedule_and_told(tmp_path: Path) -> None:
     found = detected(tmp_path, "Z38", "histories", "Z38.moves")
     assert found.verdict == "found" and "offset 0 has the values 1 and 2" in found.said
-    lines = list(told(found, tmp_path / "out"))
+    lines = list(told_again(found, tmp_path / "out"))
     assert any("ConsumerFetch" in line or "ProduceRequest" in line for line in lines)
     assert lines[-1].startswith("timeline   ")
     again = detected(tmp_path, "Z38", "invariants", "Z38.moves")

@@ -85,6 +85,7 @@ def test_what_the_reference_follows_is_told_and_drawn_as_a_run() -> None:
     whole = tell(manifest, model, result, "Z20")
     assert whole.run is not None
     assert whole.run.result.verdict == "at state 4 of the 4 that TLC shows"
+    assert whole.lines[0].startswith("n1 of TLC is voter 1, n2")
     assert "VoteRequest 1>3" in "".join(whole.lines)
     assert whole.lines[-1].startswith(
         "EpochCacheSound is broken: the epoch cache of node n1 is not"
@@ -96,7 +97,7 @@ def test_what_the_reference_follows_is_told_and_drawn_as_a_run() -> None:
     ]
     assert None not in (arrow.left, arrow.taken)
     part = tell(manifest, model, result, None)
-    at = part.lines.index("The reference follows to state 3 of TLC; its states from there on:")
+    at = part.lines.index("The reference follows to state 3 of TLC; from there on TLC has:")
     assert [line for line in part.lines[at:] if line[:1].isdigit()] == [
         "3. from here on",
         "4. n1 goes on",

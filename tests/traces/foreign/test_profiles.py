@@ -17,7 +17,8 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
 from kraftcheck.traces.foreign.profiles import Profile, names, profile_of, read_profile
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.driving import Part, judged
+from kraftcheck.witness.chance import Component
+from kraftcheck.witness.driving import judged
 from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
@@ -62,7 +63,7 @@ SAMPLES = [
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_every_entry_is_needed_and_together_they_are_enough(
-    profile: Profile, component: Part, run: Path, departures: Path
+    profile: Profile, component: Component, run: Path, departures: Path
 ) -> None:
     found = judged(component, departures, profile)
     assert found.found.rejections == []
@@ -86,7 +87,7 @@ def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
-    profile: Profile, component: Part, run: Path, departures: Path
+    profile: Profile, component: Component, run: Path, departures: Path
 ) -> None:
     trace = read_foreign(run)
     assert judge_batch(trace, profile=profile).verdict == "holds"
@@ -97,7 +98,7 @@ def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_without_entries_the_profile_says_what_the_specs_say(
-    profile: Profile, component: Part, run: Path, departures: Path, tmp_path: Path
+    profile: Profile, component: Component, run: Path, departures: Path, tmp_path: Path
 ) -> None:
     """On steps that they accept, and on steps that they refuse."""
     replace = msgspec.structs.replace
