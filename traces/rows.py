@@ -23,6 +23,7 @@ from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
     LOG_OPERATIONS,
+    NOT_COMMITTED,
     OK,
     Annotation,
     History,
@@ -190,6 +191,9 @@ def _places(each: Operation) -> Iterator[tuple[str | None, int | None, int | Non
         yield each.key, None, each.result
     elif each.f in OFFSETS:
         yield from ((key, offset, None) for key, offset in each.argument[1])
+    elif each.f == "committed" and each.result:
+        for key, offset in each.result:
+            yield key, None if offset == NOT_COMMITTED else offset, None
     else:
         keys = each.argument if each.f in ("assign", "subscribe") else ()
         keys = each.argument[1] if each.f in CALLBACKS else keys
@@ -197,6 +201,8 @@ def _places(each: Operation) -> Iterator[tuple[str | None, int | None, int | Non
 
 
 def _group(each: Operation) -> Any:
+    if each.f == "committed":
+        return each.argument
     return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
 
 
