@@ -151,8 +151,8 @@ def _ask_for_faults(annotations: Sequence[Annotation]) -> None:
             f"{len(faults)} faults (such as {label})" if len(faults) > 1 else f"a fault ({label})"
         )
         raise BadInput(
-            f"it tells of {told}: say "
-            "what they can have done, with --faults clean, lossy or unclean (none: nothing at all)"
+            f"the history contains {told}: state their worst effect with --faults none, clean, "
+            "lossy or unclean"
         )
 
 

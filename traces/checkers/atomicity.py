@@ -17,17 +17,17 @@ from kraftcheck.traces.checkers.transactions import Transactions
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 ACROSS: Final[dict[str, str]] = {
-    "unstable-fate": "one fetch shows a record of a transaction, and another passes over it",
-    "torn-transaction": "of one transaction a record was read, and another was passed over",
-    "lost-commit": "a transaction was committed, and a fetch passed over a record of it",
-    "zombie-write": "a record was read that its producer sent after it had been fenced",
-    "zombie-commit": "a producer that had been fenced was told that its transaction is committed",
+    "unstable-fate": "one fetch shows a record of a transaction, and another skips it",
+    "torn-transaction": "one record of a transaction was visible, and another was skipped",
+    "lost-commit": "a transaction was committed, and a fetch skipped one of its records",
+    "zombie-write": "a read returned a record that a fenced producer had sent",
+    "zombie-commit": "a fenced producer received a successful commit",
     "G1c": "committed transactions read from each other in a circle",
     "torn-offsets": "consumed offsets are committed and their transaction is not, or the reverse",
     "input-twice": "two committed transactions of a group consumed the same records",
     "input-skipped": "committed transactions of a group left records between them",
-    "refused-transaction": "what belongs to a transaction under way was refused as of none",
-    "stuck-producer": "for longer than any end may take, a producer could not end its transaction",
+    "refused-transaction": "a request of an open transaction was refused as if there was none",
+    "stuck-producer": "a producer could not end its transaction for longer than that may take",
 }
 """What spans partitions, the gravest first; G1c is Adya's name, and Jepsen's."""
 

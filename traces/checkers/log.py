@@ -1,7 +1,7 @@
 """Is a partition's log linearizable? Decided exactly, for thousands of partitions at once.
 
 Offsets order the appends, so that nothing is searched for: the check is one running maximum in the
-order of offsets, two comparisons and one sorted matching [docs/histories.md; sound
+order of offsets, two comparisons and one sorted matching [docs/log-checker.md; sound
 and complete for known offsets and unique values]. O(n log n); O(n) where offsets are dense.
 
     judge(batch)   one answer for each segment of a `LogBatch` (columns.py)

@@ -34,7 +34,7 @@ def test_a_stale_read_is_refused_with_its_evidence() -> None:
     )
     assert found.verdict == VIOLATED and found.certificate is not None
     assert found.certificate.operations == (1, 2)
-    assert "operation 2 (process 2: read that answered 1)" in found.certificate.sentence
+    assert "operation 2 (process 2: read returned 1)" in found.certificate.sentence
     assert "the cas-register can only be" in found.certificate.sentence
     assert found.prefix == 2
 
