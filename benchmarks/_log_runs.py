@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks._log_cases import Case, rows_of
-from benchmarks._log_synthetic import logs
+from benchmarks._log_synthetic import logs, part
 from benchmarks._memory import peak_memory
-from kraftcheck.traces.checkers.columns import LogBatch, part
+from kraftcheck.traces.checkers.columns import LogBatch
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 

@@ -134,6 +134,31 @@ def _columns(table: _Table, lost: Any, vanished: Any, ends: bool) -> LogBatch:
     return LogBatch(runs, np.full(runs, operations, np.int64), appends, reads)
 
 
+# -- Parts
+
+
+def part(batch: LogBatch, first: int, last: int) -> LogBatch:
+    """The segments from `first` to before `last`, numbered from 0; other columns are views."""
+    a, r = batch.appends, batch.reads
+    low, high = np.searchsorted(a.segment, (first, last))
+    since, until = np.searchsorted(r.segment, (first, last))
+    begin, end = r.splits[since], r.splits[until]
+    told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
+    reads: list[Any] = [column[since:until] for column in r[1:11]]
+    appends: list[Any] = [column[low:high] for column in a[1:]]
+    to = None if r.to is None else r.to[since:until]
+    return LogBatch(
+        last - first,
+        batch.operations[first:last],
+        Appends._make([a.segment[low:high] - first, *appends]),
+        Reads._make([r.segment[since:until] - first, *reads, *told, to]),
+        batch.labels[first:last],
+        batch.values,
+        batch.compacted,
+        batch.keys,
+    )
+
+
 # -- Faults
 
 

@@ -9,7 +9,7 @@ have a row each that says when they were, and are judged by the operations thems
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +23,7 @@ from kraftcheck.traces.history import (
     CALLBACKS,
     FAIL,
     LOG_OPERATIONS,
+    NOT_COMMITTED,
     OK,
     Annotation,
     History,
@@ -72,7 +73,7 @@ class Rows(NamedTuple):
     of the row at `at`, what it returned is `splits[at]` to `splits[at + 1]` of offsets and
     returned; answered: whether it was told any, or none; of an assignment: whether its consumer
     went back to the beginning. value, returned: of one type; numbers in `meanings`, where there
-    are some. objects: the operations, where they were read as such.
+    are some. objects: the operations, where they were read as such; they have the lines.
     """
 
     source: str
@@ -127,17 +128,18 @@ def _of_operations(history: History) -> Rows:
     counts, offsets, returned = [0], list[int | None](), array("q")
     value, numbers = array("q"), dict[Hashable, int]()
     for each in history.operations:
+        is_append = each.f == "append"
+        number = numbers.setdefault(each.argument, len(numbers)) if is_append else NULL
+        if each.f == "fetch" and each.result:
+            for place, record in each.result:
+                offsets.append(place)
+                returned.append(numbers.setdefault(record, len(numbers)))
         for key, offset, end in _places(each):
             of.append(each)
             keys.append(key)
             at[0].append(offset)
             at[1].append(end)
-            is_append = each.f == "append"
-            value.append(numbers.setdefault(each.argument, len(numbers)) if is_append else NULL)
-            if each.f == "fetch":
-                for place, record in each.result or ():
-                    offsets.append(place)
-                    returned.append(numbers.setdefault(record, len(numbers)))
+            value.append(number)
             counts.append(len(returned))
     splits = np.array(counts, np.int64)
 
@@ -155,6 +157,7 @@ def _of_operations(history: History) -> Rows:
         time_unit=history.time_unit,
         annotations=history.annotations,
         **same,
+        line=np.full(len(of), NULL),
         number=np.array([each.index for each in of], np.int64),
         operation=np.array([each.group for each in of], np.int64),
         completed=np.array([NEVER if e.completed is None else e.completed for e in of], np.int64),
@@ -176,27 +179,33 @@ def _of_operations(history: History) -> Rows:
 
 ENDS: Final = ("latest", "earliest")
 _ANSWERED: Final = ("fetch", "assign", "subscribe")
-_SAME: Final = ("line", "process", "invoked")
+_SAME: Final = ("process", "invoked")
 _SAME_WORDS: Final = ("f", "outcome", "isolation", "mark", "error")
 
 
-def _places(each: Operation) -> Iterator[tuple[str | None, int | None, int | None]]:
+_Place = tuple[str | None, int | None, int | None]
+
+
+def _places(each: Operation) -> Sequence[_Place]:
     """Of each row of an operation: key, offset, end."""
     if each.f == "append":
-        yield each.key, each.result if each.outcome == OK else None, None
-    elif each.f == "fetch":
-        yield each.key, each.argument, each.end
-    elif each.f in ENDS:
-        yield each.key, None, each.result
-    elif each.f in OFFSETS:
-        yield from ((key, offset, None) for key, offset in each.argument[1])
-    else:
-        keys = each.argument if each.f in ("assign", "subscribe") else ()
-        keys = each.argument[1] if each.f in CALLBACKS else keys
-        yield from ((key, None, None) for key in keys or (None,))
+        return ((each.key, each.result if each.outcome == OK else None, None),)
+    if each.f == "fetch":
+        return ((each.key, each.argument, each.end),)
+    if each.f in ENDS:
+        return ((each.key, None, each.result),)
+    if each.f in OFFSETS:
+        return [(key, offset, None) for key, offset in each.argument[1]]
+    if each.f == "committed" and each.result:
+        return [(key, None if at == NOT_COMMITTED else at, None) for key, at in each.result]
+    keys = each.argument if each.f in ("assign", "subscribe") else ()
+    keys = each.argument[1] if each.f in CALLBACKS else keys
+    return [(key, None, None) for key in keys or (None,)]
 
 
 def _group(each: Operation) -> Any:
+    if each.f == "committed":
+        return each.argument
     return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
 
 
@@ -204,10 +213,11 @@ def _offsets(
     told: Sequence[int | None], of: Callable[[int], Operation], most: int = OFFSET_MAX
 ) -> Ints:
     """A column of offsets. of: whose each is. Raises ValueError: one that no log can have."""
-    for at, value in enumerate(told):
-        if value is not None and not 0 <= value <= most:
-            what = f"operation {of(at).index} ({of(at).f}) has offset {value}"
-            raise ValueError(f"{what}: those of a log are 0 to {most}")
+    known = [value for value in told if value is not None]
+    if known and not 0 <= min(known) <= max(known) <= most:
+        wrong = next(at for at, v in enumerate(told) if v is not None and not 0 <= v <= most)
+        what = f"operation {of(wrong).index} ({of(wrong).f}) has offset {told[wrong]}"
+        raise ValueError(f"{what}: those of a log are 0 to {most}")
     return np.array([NULL if value is None else value for value in told], np.int64)
 
 

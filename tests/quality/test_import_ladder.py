@@ -181,7 +181,10 @@ RULES = {
         ours=("traces.schema", "traces.values"), third_party=("pyarrow", "msgspec", "numpy")
     ),
     "traces.grouplog.*": Rule(ours=("traces.history",), third_party=("msgspec",)),
-    "traces.rows.*": Rule(ours=("traces.history", "traces.lean"), third_party=("pyarrow", "numpy")),
+    "traces.rows.*": Rule(
+        ours=("traces.history", "traces.lean", "traces.collection"),
+        third_party=("msgspec", "pyarrow", "numpy"),
+    ),
     "traces.formats.*": Rule(
         # Of protocols, what they say of themselves.
         ours=(

@@ -11,14 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from kraftcheck.traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch, from_history
-from kraftcheck.traces.checkers.log import BROKEN, MODEL, Judgement, judge
+from kraftcheck.traces.checkers.columns import EARLIEST, LATEST, Ints, LogBatch
+from kraftcheck.traces.checkers.log import BROKEN, Judgement
 from kraftcheck.traces.checkers.owners import Clash
 from kraftcheck.traces.checkers.records import Records
 from kraftcheck.traces.checkers.segments import BEFORE
 from kraftcheck.traces.checkers.unplaced import culprit
-from kraftcheck.traces.checkers.verdict import Certificate, Verdict
-from kraftcheck.traces.history import History
+from kraftcheck.traces.checkers.verdict import Certificate
 from kraftcheck.traces.values import name
 
 VALUE_MAX = 60
@@ -27,26 +26,6 @@ VALUE_MAX = 60
 def certificate_of(judgement: Judgement, segment: int) -> Certificate | None:
     """The smallest evidence against a segment; of those, the one that needs no clock."""
     return certify(judgement, segment) if judgement.verdicts[segment] == BROKEN else None
-
-
-def check_history(
-    history: History, key: str | None = None, at_least_once: bool = False, gaps: bool = False
-) -> list[Verdict]:
-    """A verdict for each topic-partition of a history, in order of first appearance; or for `key`.
-
-    Options as of `judge`. Raises ValueError: no operation on a log.
-    """
-    found = judge(from_history(history, key), at_least_once=at_least_once, gaps=gaps)
-    return [
-        Verdict(
-            verdict=found.verdict(segment),
-            model=MODEL,
-            key=found.batch.label(segment),
-            certificate=certificate_of(found, segment),
-            reason=found.reason(segment),
-        )
-        for segment in range(found.batch.segments)
-    ]
 
 
 def certify(judgement: Judgement, segment: int) -> Certificate:

@@ -169,49 +169,17 @@ def by_process(segment: Ints, process: Ints, operation: Ints) -> Ints:
     return np.argsort((segment * processes + (process - low)) * width + operation)
 
 
-# -- Parts
-
-
-def part(batch: LogBatch, first: int, last: int) -> LogBatch:
-    """The segments from `first` to before `last`, numbered from 0; other columns are views."""
-    a, r = batch.appends, batch.reads
-    low, high = np.searchsorted(a.segment, (first, last))
-    since, until = np.searchsorted(r.segment, (first, last))
-    begin, end = r.splits[since], r.splits[until]
-    told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
-    reads: list[Any] = [column[since:until] for column in r[1:11]]
-    appends: list[Any] = [column[low:high] for column in a[1:]]
-    to = None if r.to is None else r.to[since:until]
-    return LogBatch(
-        last - first,
-        batch.operations[first:last],
-        Appends._make([a.segment[low:high] - first, *appends]),
-        Reads._make([r.segment[since:until] - first, *reads, *told, to]),
-        batch.labels[first:last],
-        batch.values,
-        batch.compacted,
-        batch.keys,
-    )
-
-
 # -- From operations
 
 
-def from_history(
-    history: History | Rows, key: str | None = None, compaction: Compaction = "none"
-) -> LogBatch:
-    """A segment for each topic-partition of a history, in order of first appearance; or one, `key`.
+def from_history(history: History | Rows, compaction: Compaction = "none") -> LogBatch:
+    """A segment for each topic-partition of a history, in order of first appearance.
 
-    Fetches that read what is not committed say nothing. Raises ValueError: no operation on a log
-    (or on that one), an offset that no log can have, or a value without a key where the topic is
-    compacted by keys that are told.
+    Fetches that read what is not committed say nothing. Raises ValueError: no operation on a log,
+    an offset that no log can have, or a value without a key where the topic is compacted by keys
+    that are told.
     """
     batch = _batch_of(rows_of(history))
-    if key is not None:
-        if key not in batch.labels:
-            raise ValueError(f"no operation on {key}")
-        at = batch.labels.index(key)
-        batch = part(batch, at, at + 1)
     return batch if compaction == "none" else compacted(batch, keyed=compaction == "keyed")
 
 

@@ -4,8 +4,7 @@ Offsets order the appends, so that nothing is searched for: the check is one run
 order of offsets, two comparisons and one sorted matching [docs/log-checker.md; sound
 and complete for known offsets and unique values]. O(n log n); O(n) where offsets are dense.
 
-    judge(batch)             one answer for each segment of a `LogBatch` (columns.py)
-    check_history(history)   the same as `Verdict`s, one for each topic-partition
+    judge(batch)   one answer for each segment of a `LogBatch` (columns.py)
 
 A verdict is `holds`, `violated`, or `unknown` with the reason: values that were appended more than
 once by appends of unknown fate leave open who wrote what. A violation is certified by at most two

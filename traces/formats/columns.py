@@ -23,7 +23,7 @@ other formats.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +45,6 @@ from kraftcheck.traces.history import (
     Annotation,
     History,
     HistoryError,
-    Operation,
 )
 from kraftcheck.traces.rows import (
     NEVER,
@@ -57,6 +56,7 @@ from kraftcheck.traces.rows import (
     Words,
     history_of,
     numbered,
+    rows_of as rows_of_operations,
 )
 
 if TYPE_CHECKING:
@@ -317,68 +317,34 @@ def _open_call(
 
 def write(history: History) -> bytes:
     """The history as a file. Raises HistoryError: this format has no place for an operation."""
-    kinds = {type(value) for each in history.operations for value in _values_of(each)}
+    for each in history.operations:
+        if each.f not in VERBS or each.txn is not None or (each.f == "subscribe" and each.result):
+            what = f"columns have no place for {each.f} of line {each.line}: convert to jsonlines"
+            raise HistoryError(history.source, 0, what)
+    rows = rows_of_operations(history)
+    meanings = rows.meanings or ()
+    kinds = {type(value) for value in meanings}
     if not kinds <= {int} and not kinds <= {str}:
         raise HistoryError(history.source, 0, "columns have values that are all int or all str")
     value = pa.string() if kinds == {str} else pa.int64()
-    made: dict[str, list[Any]] = {name: [] for name in (*INTS, *WORDS, "value", *LISTS)}
-    for each in history.operations:
-        for form in _forms(history, each):
-            for name, column in made.items():
-                column.append(form.get(name))
-    types = {
-        **dict.fromkeys(INTS, pa.int64()),
-        **dict.fromkeys(WORDS, pa.string()),
-        "value": value,
-        "offsets": pa.list_(pa.int64()),
-        "values": pa.list_(value),
-    }
-    kept = {name: told for name, told in made.items() if any(x is not None for x in told)}
-    table = pa.table({name: pa.array(told, types[name]) for name, told in kept.items()})
+    named = pa.array(meanings, value)
+    made: dict[str, pa.Array] = {}
+    for name in INTS:
+        column = getattr(rows, name)
+        made[name] = pa.array(column, mask=column == (NEVER if name == "completed" else NULL))
+    for name in WORDS:
+        codes, names = getattr(rows, name)
+        made[name] = pa.array(names, pa.string()).take(pa.array(codes, mask=codes == NULL))
+    own = rows.value.to_numpy()
+    made["value"] = named.take(pa.array(own, mask=own == NULL))
+    ends = pa.array(rows.splits, pa.int32(), mask=np.append(~rows.answered, False))
+    for name, told in zip(LISTS, (pa.array(rows.offsets), named.take(rows.returned)), strict=True):
+        made[name] = pa.ListArray.from_arrays(ends, told)
     annotations = msgspec.json.encode(history.annotations).decode()
     noted = {"time_unit": history.time_unit, "annotations": annotations}
     import pyarrow.parquet as pq
 
+    table = pa.table({name: told for name, told in made.items() if told.null_count < len(told)})
     out = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(noted), out, compression="zstd")
     return out.getvalue()
-
-
-def _values_of(each: Operation) -> Iterator[Any]:
-    if each.f == "append":
-        yield each.argument
-    elif each.f == "fetch":
-        yield from (value for _, value in each.result or ())
-
-
-def _forms(history: History, each: Operation) -> Iterator[dict[str, Any]]:
-    if each.f not in VERBS or each.txn is not None or (each.f == "subscribe" and each.result):
-        what = f"columns have no place for {each.f} of line {each.line}: convert to jsonlines"
-        raise HistoryError(history.source, 0, what)
-    whole = {
-        **{"operation": each.group, "process": each.process, "f": each.f},
-        **{"outcome": each.outcome, "invoked": each.invoked, "completed": each.completed},
-        **{"isolation": each.isolation, "mark": each.mark, "error": each.error},
-    }
-    if each.f == "append":
-        yield whole | {"key": each.key, "value": each.argument, "offset": each.result}
-    elif each.f == "fetch":
-        lists: dict[str, Any] = {}
-        if each.result is not None:
-            lists = {"offsets": [at for at, _ in each.result]}
-            lists["values"] = [value for _, value in each.result]
-        place = {"key": each.key, "offset": each.argument, "to": each.to, "end": each.end}
-        yield whole | place | lists
-    elif each.f == "crash":
-        yield whole
-    else:
-        group, keys = {
-            "subscribe": (None, each.argument),
-            "committed": (each.argument, each.result or ()),
-        }.get(each.f) or each.argument
-        parts = [{"key": k} for k in keys]
-        if each.f == "committed":
-            parts = [{"key": k, "offset": None if at == NULL else at} for k, at in keys]
-        if each.f in OFFSETS:
-            parts = [{"key": key, "offset": offset} for key, offset in keys]
-        yield from (whole | {"group": group} | part for part in parts or [{}])

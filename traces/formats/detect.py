@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 import msgspec
@@ -20,11 +20,9 @@ from kraftcheck.traces.formats import (
     columns,
     jepsen,
     jsonlines,
-    knossos,
     linerows,
     loglines,
     parquet,
-    porcupine,
     records,
     verifiable,
 )
@@ -32,12 +30,17 @@ from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
 from kraftcheck.traces.history import History, HistoryError
 from kraftcheck.traces.rows import Rows
 
-READERS: Final[dict[str, ModuleType]] = {
-    module.NAME: module
-    for module in (
-        *(clients, columns, jepsen, jsonlines, knossos, loglines, parquet, porcupine, records),
-        verifiable,
-    )
+READERS: Final[dict[str, Callable[[Path], History]]] = {
+    clients.NAME: clients.read,
+    columns.NAME: columns.read,
+    jepsen.NAME: jepsen.read,
+    jsonlines.NAME: jsonlines.read,
+    jepsen.KNOSSOS: partial(jepsen.read, name=jepsen.KNOSSOS),
+    loglines.NAME: loglines.read,
+    parquet.NAME: parquet.read,
+    jepsen.PORCUPINE: partial(jepsen.read, name=jepsen.PORCUPINE),
+    records.NAME: records.read,
+    verifiable.NAME: verifiable.read,
 }
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
@@ -67,8 +70,7 @@ def read(path: Path, format: str = "auto") -> History:
     """
     name = detect(path) if format == "auto" else format
     with no_collection():
-        history: History = READERS[name].read(path)
-    return history
+        return READERS[name](path)
 
 
 def rows_of(path: Path, name: str) -> Rows | None:
@@ -182,7 +184,7 @@ def _dialect(head: bytes) -> str:
     if re.search(r":(?:time|index)\s+[0-9]", text):
         return jepsen.NAME
     keyed = re.search(r":f\s+:(?:get|put|append)\s*,?\s+:key\s", text)
-    return porcupine.NAME if keyed else knossos.NAME
+    return jepsen.PORCUPINE if keyed else jepsen.KNOSSOS
 
 
 __all__ = ["FORMATS", "HEAD", "READERS", "Unrecognised", "detect", "read", "shown"]

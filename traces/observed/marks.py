@@ -31,7 +31,7 @@ from kraftcheck.traces.observed.answers import (
     Answer,
 )
 from kraftcheck.traces.observed.logs import Replica
-from kraftcheck.traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.verdicts import Defect, first_of_each
 
 
 class Acked(NamedTuple):
@@ -65,10 +65,8 @@ def judge(
     leads = views.leaders(answers)
     own = [a for a in told if a.what == EARLIEST or leads.get((a.key, a.epoch)) == a.broker]
     asked: Counter[str] = Counter()
-    found: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
-    for defect in (*_steady(own, asked), *_committed(own, list(acked), replicas, asked)):
-        found.setdefault((defect.name, defect.key, defect.brokers), defect)
-    return Report(asked, list(found.values()))
+    found = (*_steady(own, asked), *_committed(own, list(acked), replicas, asked))
+    return Report(asked, first_of_each(found))
 
 
 def _steady(answers: Sequence[Answer], asked: Counter[str]) -> Iterator[Defect]:

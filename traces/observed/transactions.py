@@ -28,7 +28,7 @@ from kraftcheck.traces.observed.txnrows import (
     rows_of,
     stuck,
 )
-from kraftcheck.traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.verdicts import Defect, first_of_each
 
 DECIDED = "DecidedBeforeMarked"
 TAIL = "TailNotActedOn"
@@ -139,11 +139,8 @@ def reported(
     rules: Iterable[str],
 ) -> Report:
     """The first place of each kind; a rule that was never asked is named."""
-    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
-    for each in found:
-        first.setdefault((each.name, each.key, each.brokers), each)
     never = {name: "there was nothing to ask it of" for name in sorted(rules) if not asked[name]}
-    return Report(asked, list(first.values()), {**never, **left})
+    return Report(asked, first_of_each(found), {**never, **left})
 
 
 def producers_of(replica: Replica) -> Producers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +23,14 @@ class Defect(msgspec.Struct, frozen=True):
     key: str
     brokers: tuple[int, ...]
     reason: str
+
+
+def first_of_each(found: Iterable[Defect]) -> list[Defect]:
+    """The first place of each kind, for each partition and its brokers."""
+    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
+    for each in found:
+        first.setdefault((each.name, each.key, each.brokers), each)
+    return list(first.values())
 
 
 class Judged(NamedTuple):

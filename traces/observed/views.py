@@ -33,7 +33,7 @@ from kraftcheck.traces.observed.answers import (
 )
 from kraftcheck.traces.observed.image import Image, changed
 from kraftcheck.traces.observed.records import Record
-from kraftcheck.traces.observed.verdicts import Defect
+from kraftcheck.traces.observed.verdicts import Defect, first_of_each
 
 APPLIES_NS: Final = 5_000_000_000
 """A broker applies what it has read within milliseconds (BrokerMetadataPublisher)."""
@@ -60,7 +60,7 @@ def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:
     if records:
         spoken = [answer for answer in answers if answer.what != NONE]
         found += [*_as_in_log(told, states(records)), *_stays_offline(spoken, back(records))]
-    return _first_of_each(found)
+    return first_of_each(found)
 
 
 def states(records: Sequence[Record]) -> dict[str, list[State]]:
@@ -306,10 +306,3 @@ def _quorum(answers: Sequence[Answer], records: Sequence[Record]) -> Iterator[De
 
 def _voters(record: Record) -> list[int]:
     return sorted(each["voterId"] for each in record.data["voters"])
-
-
-def _first_of_each(found: Sequence[Defect]) -> list[Defect]:
-    first: dict[tuple[str, str, tuple[int, ...]], Defect] = {}
-    for defect in found:
-        first.setdefault((defect.name, defect.key, defect.brokers), defect)
-    return list(first.values())

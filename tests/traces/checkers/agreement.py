@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 import click
 
-from kraftcheck.traces.checkers.certificates import check_history
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VERDICTS, VIOLATED
 from kraftcheck.traces.history import History
+from tests.traces.checkers.calls import check_log
 from tests.traces.checkers.slow_logs import TooLarge, linearizable
 from tests.traces.checkers.small import log_history
 
@@ -51,7 +51,7 @@ def judge(begin: int, end: int) -> Tally:
     tally = Tally(Counter(), Counter(), [])
     for seed in range(begin, end):
         kind, history = log_history(seed)
-        (found,), twin = check_history(history), by_executions(history)
+        (found,), twin = check_log(history), by_executions(history)
         tally.verdicts[kind, found.verdict] += 1
         if len({found.verdict, twin} - {UNKNOWN}) > 1:
             said = f"columnar {found.verdict}, twin {twin}"

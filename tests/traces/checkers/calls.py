@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from kraftcheck.traces.checkers.assessment import Report
+from kraftcheck.traces.checkers.certificates import certificate_of
 from kraftcheck.traces.checkers.check import check_history
-from kraftcheck.traces.checkers.columns import UNKNOWN, Appends, LogBatch, Reads
+from kraftcheck.traces.checkers.columns import UNKNOWN, Appends, LogBatch, Reads, from_history
+from kraftcheck.traces.checkers.log import MODEL, judge
+from kraftcheck.traces.checkers.verdict import Verdict
 from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
 
 
@@ -42,6 +45,21 @@ def history(*calls: Operation, model: str | None = None) -> History:
         operations=numbered(*calls),
         model=model,
     )
+
+
+def check_log(history: History, at_least_once: bool = False, gaps: bool = False) -> list[Verdict]:
+    """A verdict of the scans for each topic-partition, in order of first appearance."""
+    found = judge(from_history(history), at_least_once=at_least_once, gaps=gaps)
+    return [
+        Verdict(
+            verdict=found.verdict(segment),
+            model=MODEL,
+            key=found.batch.label(segment),
+            certificate=certificate_of(found, segment),
+            reason=found.reason(segment),
+        )
+        for segment in range(found.batch.segments)
+    ]
 
 
 def together(*batches: LogBatch) -> LogBatch:

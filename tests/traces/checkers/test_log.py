@@ -8,21 +8,27 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from benchmarks._log_synthetic import part
 from kraftcheck.traces import schema
 from kraftcheck.traces.checkers.arrow import from_arrow
-from kraftcheck.traces.checkers.certificates import check_history
-from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, from_history, part
+from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, from_history
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.records import records_of
 from kraftcheck.traces.checkers.unplaced import culprit
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import Operation
-from tests.traces.checkers.calls import call, check_what_was_read as check, history, together
+from tests.traces.checkers.calls import (
+    call,
+    check_log,
+    check_what_was_read as check,
+    history,
+    together,
+)
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:
     """Of two appends of one value, one was read; the other, whichever it is, may stand at 0."""
-    (found,) = check_history(
+    (found,) = check_log(
         history(
             call("append", 0, None, 100),
             call("append", 39, 52, 101, 1),
@@ -152,7 +158,7 @@ def test_an_end_that_was_told_does_not_go_back_though_no_record_is_known_there(
 @pytest.mark.parametrize("value", [6, 7])
 def test_a_lost_append_tells_nothing_of_its_offset(value: int) -> None:
     """Either may be what is at 0: an offset that came without an acknowledgement binds nothing."""
-    (found,) = check_history(
+    (found,) = check_log(
         history(
             call("append", 2, None, 7),
             call("append", 2, None, 6, 0),
