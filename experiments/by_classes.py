@@ -39,6 +39,14 @@ _CALLED: Final = (
     ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
     ("4.4", "named()).setGenerationId(epoch)", "named()).setGenerationIdOrMemberEpoch(epoch)"),
     ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
+    (
+        "4.4",
+        "GroupConfigManager.class, groups);",
+        "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider.class, "
+        "new org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider(groups), "
+        "java.util.function.Supplier.class, (java.util.function.Supplier<Boolean>) () -> false, "
+        "java.util.function.Consumer.class, (java.util.function.Consumer<Object>) key -> { });",
+    ),
     ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
 )
 """Calls that changed: since when, and as they are written before and since then."""
