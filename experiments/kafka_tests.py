@@ -31,7 +31,10 @@ from kraftcheck.live.witness.jars import program
 _JUNIT: Final = Path(__file__).resolve().parent / "junit"
 _TEST: Final = re.compile(r"/src/test/(?:java|scala/unit|scala/integration)/")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
-_METHOD: Final = re.compile(r"^    \w[\w<>\[\], ?]* (\w+)\(|^  (?:private )?def (\w+)\(")
+_METHOD: Final = {
+    ".java": re.compile(r"^    \w[\w<>\[\], ?]* (\w+)\("),
+    ".scala": re.compile(r"^  (?:private )?def (\w+)\("),
+}
 _IN_BODY: Final = {".java": re.compile(r"^[+-] {8,}\S"), ".scala": re.compile(r"^[+-] {4,}\S")}
 _A_TEST: Final = re.compile(r"^    (?:\w+ )*void |^  def .*\): Unit = \{")
 TESTED: Final = sorted(
@@ -93,10 +96,12 @@ def compare(name: str) -> Compared:
 def _added(patch: str) -> Iterator[str]:
     """The test methods that a patch adds."""
     for line in patch.splitlines():
-        method = _METHOD.match(line[1:]) if line.startswith("+") else None
-        name = (method[1] or method[2]) if method else ""
-        if name.startswith("test") and _A_TEST.match(line[1:]):
-            yield name
+        found = [each.match(line[1:]) for each in _METHOD.values() if line.startswith("+")]
+        yield from (
+            method[1]
+            for method in found
+            if method and method[1].startswith("test") and _A_TEST.match(line[1:])
+        )
 
 
 def _touched(patch: str, tree: Path) -> Iterator[str]:
@@ -113,10 +118,10 @@ def _touched(patch: str, tree: Path) -> Iterator[str]:
                 at = int(hunk.group(1)) - 1
                 continue
             if _IN_BODY[file.suffix].match(line):
-                before = (_METHOD.match(each) for each in reversed(text[: at + 1]))
+                before = (_METHOD[file.suffix].match(each) for each in reversed(text[: at + 1]))
                 method = next(each for each in before if each)
                 if _A_TEST.match(method.string):  # a helper of tests is none
-                    yield method[1] or method[2]
+                    yield method[1]
             at += not line.startswith("-")
 
 
