@@ -17,16 +17,14 @@ from kraftcheck.serve.data import Produce
 from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.topics import SETTINGS
 from tests.kraftcheck.serve.test_codec import made
-from tests.kraftcheck.serve.wire import PORTS, SECOND, Wire, answer, bases, batch, frame
+from tests.kraftcheck.serve.wire import PORTS, SECOND, Wire, answer, bases, batch, frame, with_topic
 
 NONE, NOT_LEADER = ERRORS["NONE"], ERRORS["NOT_LEADER_OR_FOLLOWER"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create()
-    return made
+    return with_topic()
 
 
 # --- Offsets: an entry is a batch
@@ -51,13 +49,7 @@ def test_an_off_by_one_in_the_map_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
     right = world.World.entry_at
     monkeypatch.setattr(world.World, "entry_at", lambda *of: right(*of) + 1)
     with pytest.raises(AssertionError):
-        test_offsets_count_records_and_not_batches(_with_topic())
-
-
-def _with_topic() -> Wire:
-    made = Wire()
-    made.create()
-    return made
+        test_offsets_count_records_and_not_batches(with_topic())
 
 
 def test_a_time_is_looked_up_in_the_records(wire: Wire) -> None:

@@ -12,7 +12,7 @@ from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Windows
 from kraftcheck.serve.world import World
-from tests.kraftcheck.serve.wire import Wire, batch
+from tests.kraftcheck.serve.wire import Wire, batch, with_topic
 
 EARLIEST, LATEST = -2, -1
 
@@ -30,8 +30,7 @@ def delete(
 
 def with_batches() -> Wire:
     """Offsets 0 to 11, in four batches of three."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for at in range(4):
         wire.produce(batch(b"a", b"b", b"c", producer=(7, 0, 3 * at)))
     return wire
@@ -111,9 +110,7 @@ def test_another_leader_and_a_follower_that_was_away_begin_there_too() -> None:
 
 
 def ended(wire: Wire, path: Path) -> Path:
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
+    return wire.tape(path)
 
 
 def test_a_session_with_deletions_is_played_again_and_judged(tmp_path: Path) -> None:

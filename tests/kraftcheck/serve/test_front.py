@@ -36,22 +36,6 @@ PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cach
 RECORDS = 20
 
 
-@pytest.fixture(scope="module")
-def process() -> Iterator[Process]:
-    made = Process("--judge", "0", "--min-insync-replicas", "2")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cluster(process: Process) -> Iterator[Cluster]:
-    """What no client here may do: ask for what is not served, or find a rule broken."""
-    yield process.cluster
-    assert process.cluster.describe()["unserved"] == []
-    verdict = process.cluster.end()
-    assert verdict.verdict == "holds", str(verdict)
-
-
 def expected(prefix: str) -> list[bytes]:
     return [f"{prefix}-{at}".encode() for at in range(RECORDS)]
 

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.serve.acls import Acls
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, with_topic
 
 NONE, WRONG = ERRORS["NONE"], ERRORS["SASL_AUTHENTICATION_FAILED"]
 
@@ -119,8 +119,7 @@ def test_mechanisms_that_there_are_not(wire: Wire) -> None:
 @pytest.fixture
 def known() -> Wire:
     """Without users: everybody is ANONYMOUS."""
-    made = Wire()
-    made.create()
+    made = with_topic()
     made.create("u")
     return made
 

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits
-from kraftcheck.exits import BadInput
 from kraftcheck.reference.partition.messages import ProduceRequest
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
@@ -24,7 +23,7 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.unremembered import known
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions
-from tests.kraftcheck.serve.wire import Wire, batch
+from tests.kraftcheck.serve.wire import Wire, batch, with_topic
 
 
 def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
@@ -48,10 +47,7 @@ def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
     for _ in range(2):
         wire.produce(batch(b"d", producer=(7, 0, 0)))
     wire.offset(-1)
-    if ends:
-        wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
+    return wire.tape(path, ends)
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +86,9 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
 
     path = tape.with_name("planted")
     monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     wire.ask(0, "Metadata", 9, topics=[{"name": "t"}])
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    said = judged(path)
+    said = judged(wire.tape(path))
     assert said.verdict == "violated"
     assert "gives another answer" in said.reasons[0]
 
@@ -145,23 +138,6 @@ def test_a_tape_without_its_end_is_not_judged_to_hold(tmp_path: Path) -> None:
     assert judged(path).verdict == "unknown"
     path.write_bytes(path.read_bytes()[:-3])
     assert judged(path).verdict == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "no tape; this one writes and plays `kraftcheck tape 5`"),
-        (b"kraftcheck tape 9\n", "a tape of another version: play it with the kit that wrote it"),
-        (b"kraftcheck tape 5\n", "an empty tape"),
-        (b"kraftcheck tape 5\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
-        (b"kraftcheck tape 5\n\0\0\0\1\xc0", "Expected `object`"),
-    ],
-)
-def test_what_is_no_tape(data: bytes, why: str, tmp_path: Path) -> None:
-    path = tmp_path / "tape"
-    path.write_bytes(data)
-    with pytest.raises(BadInput, match=why):
-        judged(path)
 
 
 def test_a_bound_of_steps_is_kept_and_said(tape: Path, tmp_path: Path) -> None:

@@ -14,16 +14,14 @@ from kraftcheck.serve import coordinator, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from tests.kraftcheck.serve.wire import Wire, bases, batch
+from tests.kraftcheck.serve.wire import Wire, bases, batch, with_topic
 
 NONE = ERRORS["NONE"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create(partitions=2)
-    return made
+    return with_topic(partitions=2)
 
 
 class Producer:
@@ -304,10 +302,7 @@ def test_offsets_are_committed_with_their_transaction(wire: Wire) -> None:
 
 def test_a_tape_of_transactions_is_played_again(wire: Wire, tmp_path: Path) -> None:
     test_a_transaction_outlives_coordinators_and_leaders(wire, 2)
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    said = judged(path)
+    said = judged(wire.tape(tmp_path / "tape"))
     assert (said.verdict, said.reasons) == ("holds", [])
 
 

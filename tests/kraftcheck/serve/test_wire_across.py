@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,7 +28,7 @@ from kraftcheck.serve.wire_judged import findings
 from tests.kraftcheck.serve.test_data import begun
 from tests.kraftcheck.serve.test_groups import coordinator
 from tests.kraftcheck.serve.test_transactions import Producer
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, with_topic
 
 NONE = ERRORS["NONE"]
 Plant = Callable[[Any], None]
@@ -96,17 +95,11 @@ def session(wire: Wire, version: int = 2) -> None:
     wire.fetch(0, isolation_level=1)
 
 
-def tape(path: Path, wire: Wire) -> Path:
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_session_holds(tmp_path: Path, version: int) -> None:
     wire = Wire()
     session(wire, version)
-    path = tape(tmp_path / "tape", wire)
+    path = wire.tape(tmp_path / "tape")
     said = judged(path)
     assert (said.verdict, said.reasons) == ("holds", [])
     seen = WireHistory()
@@ -248,7 +241,7 @@ def test_planted_faults_are_seen(
     plant(monkeypatch)
     wire = Wire()
     simple(wire)
-    said = judged(tape(tmp_path / "tape", wire))
+    said = judged(wire.tape(tmp_path / "tape"))
     assert said.verdict == "violated"
     told = [each for each in said.reasons if each.startswith(f"of {where}, ")]
     assert told, said.reasons
@@ -268,11 +261,10 @@ def test_what_was_acknowledged_and_is_gone_is_missed_by_the_last_client(
         right(self, partition, slot, records)
 
     monkeypatch.setattr(data.Produce, "append", wrong)
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for value in (b"first", b"second"):
         wire.produce(batch(value))
-    path = tape(tmp_path / "tape", wire)
+    path = wire.tape(tmp_path / "tape")
     said = judged(path)
     assert said.verdict == "violated"
     assert "batch 1 sent" in said.reasons[0]
@@ -282,8 +274,7 @@ def test_what_was_acknowledged_and_is_gone_is_missed_by_the_last_client(
 
 def test_a_coordinator_that_was_replaced_may_not_know(tmp_path: Path) -> None:
     """Cut off from the others, it answers what it knows."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     assert commit(wire, 1) == NONE
     old = coordinator(wire)
     wire.do("cut", broker=old)
@@ -296,7 +287,7 @@ def test_a_coordinator_that_was_replaced_may_not_know(tmp_path: Path) -> None:
     (topic,) = wire.ask(old, "OffsetFetch", 7, **said)["topics"]
     assert topic["partitions"][0]["committed_offset"] == 1
     wire.do("join", broker=old)
-    found = judged(tape(tmp_path / "tape", wire))
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.reasons) == ("holds", [])
 
 
@@ -362,14 +353,11 @@ def test_what_was_restored_is_judged(
     del kept, wire  # As a kill: nothing is closed.
     if plant is not None:
         plant(monkeypatch)
-    record = BytesIO()
-    _, wire = begun(tmp_path / "data", record)
+    _, wire = begun(tmp_path / "data")
     wire.fetch(0, isolation_level=1)
     for group in "gx":
         committed(wire, group)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(record.getvalue())
-    said = judged(tmp_path / "tape")
+    said = judged(wire.tape(tmp_path / "tape"))
     told = [each for each in said.reasons if each.startswith(f"of {where}, ")]
     assert said.verdict == ("violated" if where else "holds"), said.reasons
     assert not where or any(word in each for each in told for word in words), said.reasons
@@ -593,7 +581,7 @@ def first_error(said: Message) -> int:
 def test_no_session_under_faults_is_refused(seed: int, tmp_path: Path) -> None:
     walk = Walk(seed)
     walk.walk(60)
-    said = judged(tape(tmp_path / "tape", walk.wire))
+    said = judged(walk.wire.tape(tmp_path / "tape"))
     assert said.verdict == "holds", said.reasons
 
 

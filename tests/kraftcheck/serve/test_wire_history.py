@@ -14,13 +14,12 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.wire_judged import Found, findings
 from kraftcheck.serve.world import World
-from tests.kraftcheck.serve.wire import Wire, batch, frame
+from tests.kraftcheck.serve.wire import Wire, batch, frame, with_topic
 
 
 def session(path: Path) -> Path:
     """Numbered batches, plain ones of which some have the same bytes, and readers."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for at in range(4):
         wire.produce(batch(b"a", b"b", producer=(7, 0, 2 * at)))
         wire.produce(batch(b"same"))
@@ -31,9 +30,7 @@ def session(path: Path) -> Path:
     wire.produce(batch(b"a", b"b", producer=(7, 0, 6)))
     wire.produce(batch(b"a", producer=(7, 0, 99)))
     wire.fetch(0)
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
+    return wire.tape(path)
 
 
 def found_in(path: Path) -> list[Found]:
@@ -119,8 +116,7 @@ def test_of_two_kinds_of_producers_what_both_are_promised(tmp_path: Path) -> Non
     """Who waits for the leader alone is told an offset that another record gets, after a failover;
     who waits for nobody is not told any (a session under the plan of seed 10).
     """
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     wire.taped.arrive("frame", wire.now, wire.leader(), unanswered(batch(b"a")))
     wire.wait(1)
     old = wire.leader()
@@ -128,10 +124,7 @@ def test_of_two_kinds_of_producers_what_both_are_promised(tmp_path: Path) -> Non
     assert wire.produce(batch(b"b"), old, acks=1)["base_offset"] == 1
     wire.wait(60)
     assert wire.produce(batch(b"c"))["base_offset"] == 1
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    (found,) = found_in(path)
+    (found,) = found_in(wire.tape(tmp_path / "tape"))
     assert (found.where, found.verdict, found.why) == ("t-0", "holds", "")
 
 
@@ -151,23 +144,18 @@ def test_what_was_denied_says_nothing(tmp_path: Path) -> None:
     topics = [{"name": name, "partitions": asked} for name in "tu"]
     said = wire.ask(wire.leader(), "ListOffsets", 5, replica_id=-1, topics=topics)
     assert [each["name"] for each in said["topics"]] == ["t", "u"]
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    assert judged(path).verdict == "holds"
+    assert judged(wire.tape(tmp_path / "tape")).verdict == "holds"
 
 
 def test_a_producer_that_asks_for_two_acks_is_refused_and_the_rest_is_judged(
     tmp_path: Path,
 ) -> None:
     """Nothing is appended of it, so it promises nothing."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     wire.produce(batch(b"a"))
     assert wire.produce(batch(b"b"), acks=2)["error_code"] == ERRORS["INVALID_REQUIRED_ACKS"]
     wire.fetch(0)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
+    wire.tape(tmp_path / "tape")
     said = judged(tmp_path / "tape")
     assert (said.verdict, said.reasons) == ("holds", [])
     (found,) = found_in(tmp_path / "tape")
@@ -176,35 +164,28 @@ def test_a_producer_that_asks_for_two_acks_is_refused_and_the_rest_is_judged(
 
 def test_a_fetch_with_room_for_the_batch_in_which_it_begins_alone(tmp_path: Path) -> None:
     """What follows is not told of; the batch begins before where the fetch does."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for values in ((b"a", b"b"), (b"c", b"d")):
         wire.produce(batch(*values))
     assert len(wire.fetch(1, max_bytes=1)["records"]) == len(batch(b"a", b"b"))
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
-    assert judged(tmp_path / "tape").verdict == "holds"
+    assert judged(wire.tape(tmp_path / "tape")).verdict == "holds"
 
 
 def test_a_batch_that_was_altered_on_its_way_is_another_one(tmp_path: Path) -> None:
     """It is refused, and sent again, of which nobody hears: the first one is not there."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     right = batch(b"a", b"b")
     wrong = bytearray(right)
     wrong[-2] ^= 4
     assert wire.produce(bytes(wrong), acks=1)["error_code"] == ERRORS["CORRUPT_MESSAGE"]
     wire.send(wire.leader(), unanswered(right))
     wire.fetch(0)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
-    assert judged(tmp_path / "tape").verdict == "holds"
+    assert judged(wire.tape(tmp_path / "tape")).verdict == "holds"
 
 
 def test_what_was_refused_and_is_sent_again_is_there_once(tmp_path: Path) -> None:
     """The same bytes: refused for too few replicas, then appended, of which nobody hears."""
-    wire = Wire()
-    wire.create(min_insync_replicas="2")
+    wire = with_topic(min_insync_replicas="2")
     leader = wire.leader()
     others = [broker for broker in range(3) if broker != leader]
     for broker in others:
@@ -216,6 +197,4 @@ def test_what_was_refused_and_is_sent_again_is_there_once(tmp_path: Path) -> Non
         wire.do("restart", broker=broker)
     wire.wait(30)
     wire.fetch(0)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(wire.sink.getvalue())
-    assert judged(tmp_path / "tape").verdict == "holds"
+    assert judged(wire.tape(tmp_path / "tape")).verdict == "holds"

@@ -22,7 +22,7 @@ from tests.kraftcheck.serve.test_groups import (
     partitions,
     together,
 )
-from tests.kraftcheck.serve.wire import Wire, answer
+from tests.kraftcheck.serve.wire import Wire, answer, with_topic
 
 Plant = Callable[[Any], None]
 
@@ -75,11 +75,9 @@ def named(wire: Wire) -> None:
 
 
 def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list[tuple[str, str]]]:
-    wire = Wire()
-    wire.create(partitions=4)
+    wire = with_topic(partitions=4)
     session(wire)
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
+    wire.tape(path)
     history = WireHistory()
     played = replayed(path, watched=False, witness=history)
     found = [(each.where, each.why) for each in findings(history, [played.core.world.offsets])]

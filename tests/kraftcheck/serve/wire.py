@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import google_crc32c
@@ -118,6 +119,13 @@ class Wire:
         (data,) = self.send(broker, frame(api, version, body))
         return answer(api, version, data)
 
+    def tape(self, path: Path, ends: bool = True) -> Path:
+        """The cluster ends, unless it is killed; its tape, in this file."""
+        if ends:
+            self.taped.finish(self.now)
+        path.write_bytes(self.sink.getvalue())
+        return path
+
     def create(self, name: str = "t", **said: Any) -> None:
         assert self.do("create", name=name, **said) == ""
         self.wait(1)
@@ -153,6 +161,13 @@ class Wire:
         said = self.ask(at, "ListOffsets", 5, replica_id=-1, topics=topics)
         found: Message = said["topics"][0]["partitions"][0]
         return found
+
+
+def with_topic(**said: Any) -> Wire:
+    """Of a cluster that has the topic t."""
+    wire = Wire()
+    wire.create(**said)
+    return wire
 
 
 def bases(records: bytes) -> list[tuple[int, int]]:
