@@ -12,7 +12,7 @@ from kraftcheck.known_bugs import campaigns, figures
 from kraftcheck.known_bugs.campaigns import Asked, Found, Piece
 from kraftcheck.known_bugs.entries import selected
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.screen import Columns, Screen
+from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
 
@@ -74,10 +74,7 @@ def run(
         for bug, found in fresh.items()
         for oracle, figure in found.items()
     ]
-    columns = Columns(HEAD, rows)
-    screen.line(columns.head)
-    for row in rows:
-        screen.line(columns.row(row))
+    screen.table(HEAD, rows)
     screen.line(f"{done} of {total} campaigns are done; {out / figures.STORED.name}")
     screen.document(msgspec.to_builtins(fresh))
     return exits.HOLDS if complete else exits.UNKNOWN
