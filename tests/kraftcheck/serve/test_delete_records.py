@@ -109,10 +109,6 @@ def test_another_leader_and_a_follower_that_was_away_begin_there_too() -> None:
     assert starts(wire)[0] == 6
 
 
-def ended(wire: Wire, path: Path) -> Path:
-    return wire.tape(path)
-
-
 def test_a_session_with_deletions_is_played_again_and_judged(tmp_path: Path) -> None:
     wire = with_batches()
     delete(wire, 4)
@@ -122,7 +118,7 @@ def test_a_session_with_deletions_is_played_again_and_judged(tmp_path: Path) -> 
     delete(wire, 9)
     wire.produce(batch(b"d", producer=(7, 0, 12)))
     starts(wire)
-    said = judged(ended(wire, tmp_path / "tape-1"))
+    said = judged(wire.tape(tmp_path / "tape-1"))
     assert (said.verdict, said.reasons) == ("holds", [])
 
 
@@ -132,7 +128,7 @@ def test_its_steps_are_those_of_the_spec_also_where_the_log_is_cut(tmp_path: Pat
     delete(wire, 4)
     delete(wire, 9)
     wire.produce(batch(b"d", producer=(7, 0, 12)))
-    tape = ended(wire, tmp_path / "tape-1")
+    tape = wire.tape(tmp_path / "tape-1")
     windows = Windows(10_000)
     replayed(tape, watched=False, observer=windows.take)
     assert windows.unjudged == {} and windows.refused(tmp_path / "verdicts") == []
@@ -150,5 +146,5 @@ def test_a_deletion_that_nobody_asked_for_is_a_loss(
         World, "start_of", lambda self, *of: 12 if of[0].topic.name == "t" else real(self, *of)
     )
     assert wire.fetch(0)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
-    said = judged(ended(wire, tmp_path / "tape-1"))
+    said = judged(wire.tape(tmp_path / "tape-1"))
     assert said.verdict != "holds"

@@ -15,7 +15,7 @@ from kraftcheck.serve.faults import INVENTED, invented
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.tape import replayed
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, with_topic
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, producing, with_topic
 
 NONE = ERRORS["NONE"]
 
@@ -26,9 +26,7 @@ def wire() -> Wire:
 
 
 def sent(wire: Wire) -> list[bytes | None]:
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    body = {"acks": -1, "timeout_ms": 1000, "topic_data": topics}
-    return wire.send(wire.leader(), frame("Produce", 9, body))
+    return wire.send(wire.leader(), frame("Produce", 9, producing(batch(b"v"), timeout_ms=1000)))
 
 
 # --- When

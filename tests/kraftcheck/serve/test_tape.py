@@ -12,10 +12,8 @@ from msgspec.structs import replace
 from kraftcheck import exits
 from kraftcheck.reference.partition.messages import ProduceRequest
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
 from kraftcheck.screen import Screen
 from kraftcheck.serve import command as serving, metadata
-from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Effect
 from kraftcheck.serve.judging import conformed, judged, recorded
 from kraftcheck.serve.partition import LivePartition
@@ -23,7 +21,7 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.unremembered import known
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions
-from tests.kraftcheck.serve.wire import Wire, batch, with_topic
+from tests.kraftcheck.serve.wire import Wire, batch, plant, with_topic
 
 
 def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
@@ -78,14 +76,12 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
     tape: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted nondeterminism: something counts across clusters."""
-    right, calls = metadata.Metadata._partition, iter(range(1000))
+    calls, path = iter(range(1000)), tape.with_name("planted")
 
-    def wrong(self: metadata.Metadata, *of: Any) -> Message:
-        told: Message = right(self, *of)
-        return told | {"leader_epoch": next(calls)}
+    def wrong(right: Any, *of: Any) -> Any:
+        return right(*of) | {"leader_epoch": next(calls)}
 
-    path = tape.with_name("planted")
-    monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
+    plant(monkeypatch, metadata.Metadata, "_partition", wrong)
     wire = with_topic()
     wire.ask(0, "Metadata", 9, topics=[{"name": "t"}])
     said = judged(wire.tape(path))
@@ -97,16 +93,15 @@ def test_a_step_that_is_another_while_clients_are_served_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody looks at those steps: here a leader appends a batch of producer 7 twice."""
-    right = LivePartition.take
 
-    def wrong(self: LivePartition, node: int, input: KnownInput) -> Step | None:
+    def wrong(right: Any, self: LivePartition, node: int, input: KnownInput) -> Any:
         if isinstance(input.value, ProduceRequest) and input.value.producer == 7:
             plain = replace(input.value, producer=-1, producer_epoch=-1, sequence=-1, client=1)
             right(self, node, known(plain))
         return right(self, node, input)
 
     with monkeypatch.context() as planted:
-        planted.setattr(LivePartition, "take", wrong)
+        plant(planted, LivePartition, "take", wrong)
         path = session(tmp_path / "tape")
     assert "gives another answer" in judged(path).reasons[0]
 
@@ -117,13 +112,12 @@ def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.Monke
 
 
 def test_an_answer_too_many_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Core.hang_up
 
-    def wrong(self: Core) -> None:
+    def wrong(right: Any, self: Core) -> None:
         right(self)
         self.effects.append(Effect(1, b"more"))
 
-    monkeypatch.setattr(Core, "hang_up", wrong)
+    plant(monkeypatch, Core, "hang_up", wrong)
     assert "was none and is" in judged(tape).reasons[0]
 
 

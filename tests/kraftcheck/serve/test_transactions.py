@@ -14,7 +14,7 @@ from kraftcheck.serve import coordinator, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from tests.kraftcheck.serve.wire import Wire, bases, batch, with_topic
+from tests.kraftcheck.serve.wire import Wire, bases, batch, producing, with_topic
 
 NONE = ERRORS["NONE"]
 
@@ -73,8 +73,7 @@ class Producer:
         at = self.wire.leader("t", partition)
         producer = self.id, self.epoch, self.sequences[partition]
         records = batch(*values, producer=producer, transactional=True)
-        topics = [{"name": "t", "partition_data": [{"index": partition, "records": records}]}]
-        body = {"transactional_id": "x", "acks": -1, "timeout_ms": 5000, "topic_data": topics}
+        body = {"transactional_id": "x", **producing(records, partition=partition)}
         said = self.wire.ask(at, "Produce", 12 if self.version == 2 else 9, **body)
         error: int = said["responses"][0]["partition_responses"][0]["error_code"]
         if error == NONE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
 from kraftcheck.serve.wire_judged import Found, findings
 from kraftcheck.serve.world import World
-from tests.kraftcheck.serve.wire import Wire, batch, frame, with_topic
+from tests.kraftcheck.serve.wire import Wire, batch, frame, plant, producing, with_topic
 
 
 def session(path: Path) -> Path:
@@ -48,68 +50,65 @@ def test_a_session_is_linearizable(tmp_path: Path) -> None:
     assert report.parts[0].operations == 4 * 5 + 3
 
 
-def planted(path: Path) -> str:
-    said = judged(session(path))
+def elsewhere(right: Any, self: World, partition: Any, row: Any, entry: int) -> int:
+    """Acknowledged at one offset, and read at the next."""
+    found: int = right(self, partition, row, entry)
+    return found + (entry == 2 and len(row.log) == 3)
+
+
+def too_little(right: Any, *of: Any) -> Any:
+    """The second batch of an answer is left out."""
+    told, size = right(*of)
+    records = told["records"]
+    if len(records) > 300:
+        first = 12 + int.from_bytes(records[8:12], "big")
+        second = first + 12 + int.from_bytes(records[first + 8 : first + 12], "big")
+        told["records"] = records[:first] + records[second:]
+    return told, size
+
+
+def before_the_end(right: Any, *of: Any) -> Any:
+    """An end is told as the offset before it."""
+    told = right(*of)
+    return told | {"offset": max(0, told["offset"] - 1)}
+
+
+def not_there(right: Any, self: data.Produce, partition: Any, slot: Any, records: Any) -> None:
+    """Z54 among others acknowledges what is not there; here it is the front that lies."""
+    if b"same" in records and partition.row(self.request.broker).high_watermark > 3:
+        slot |= {"error_code": 0, "base_offset": 5, "log_start_offset": 0}
+        return
+    right(self, partition, slot, records)
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "wrong", "why"),
+    [
+        (
+            World,
+            "offset_of",
+            elsewhere,
+            "duplicate: the record .* 3 and again at offset 4",
+        ),
+        (data.Fetch, "_read_one", too_little, "poll-skip"),
+        (data.Data, "_listed", before_the_end, "stale-read"),
+        (data.Produce, "append", not_there, ""),
+    ],
+)
+def test_planted_faults_are_seen(
+    of: type,
+    name: str,
+    wrong: Callable[..., Any],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch, of, name, wrong)
+    said = judged(session(tmp_path / "tape"))
     assert said.verdict == "violated"
     (reason,) = said.reasons
     assert reason.startswith("of t-0, linearizable is promised")
-    return reason
-
-
-def test_a_record_at_another_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Acknowledged at one, and read at the next."""
-    right = World.offset_of
-
-    def wrong(self: World, partition: Any, row: Any, entry: int) -> int:
-        return right(self, partition, row, entry) + (entry == 2 and len(row.log) == 3)
-
-    monkeypatch.setattr(World, "offset_of", wrong)
-    found = planted(tmp_path / "tape")
-    assert "duplicate: the record" in found and "stands at offset 3 and again at offset 4" in found
-
-
-def test_a_reader_that_is_shown_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second batch of an answer is left out."""
-    right = data.Fetch._read_one
-
-    def wrong(self: data.Fetch, *of: Any) -> Any:
-        told, size = right(self, *of)
-        records = told["records"]
-        if len(records) > 300:
-            first = 12 + int.from_bytes(records[8:12], "big")
-            second = first + 12 + int.from_bytes(records[first + 8 : first + 12], "big")
-            told["records"] = records[:first] + records[second:]
-        return told, size
-
-    monkeypatch.setattr(data.Fetch, "_read_one", wrong)
-    assert "poll-skip" in planted(tmp_path / "tape")
-
-
-def test_an_end_that_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = data.Data._listed
-
-    def wrong(self: data.Data, *of: Any) -> Any:
-        told = right(self, *of)
-        return told | {"offset": max(0, told["offset"] - 1)}
-
-    monkeypatch.setattr(data.Data, "_listed", wrong)
-    assert "stale-read" in planted(tmp_path / "tape")
-
-
-def test_an_acknowledgement_of_what_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Z54 among others does that; here it is the front that lies."""
-    right = data.Produce.append
-
-    def wrong(self: data.Produce, partition: Any, slot: Any, records: Any) -> None:
-        if b"same" in records and partition.row(self.request.broker).high_watermark > 3:
-            slot |= {"error_code": 0, "base_offset": 5, "log_start_offset": 0}
-            return
-        right(self, partition, slot, records)
-
-    monkeypatch.setattr(data.Produce, "append", wrong)
-    planted(tmp_path / "tape")
+    assert re.search(why, reason)
 
 
 def test_of_two_kinds_of_producers_what_both_are_promised(tmp_path: Path) -> None:
@@ -129,8 +128,7 @@ def test_of_two_kinds_of_producers_what_both_are_promised(tmp_path: Path) -> Non
 
 
 def unanswered(data: bytes) -> bytes:
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": data}]}]
-    return frame("Produce", 9, {"acks": 0, "timeout_ms": 5000, "topic_data": topics})
+    return frame("Produce", 9, producing(data, 0))
 
 
 def test_what_was_denied_says_nothing(tmp_path: Path) -> None:
