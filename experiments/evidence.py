@@ -147,12 +147,12 @@ def write(
         moves = facts.moves_of(TOPIC, records)
         configuration = msgspec.structs.replace(configuration, elr=facts.eligible_leaders(records))
     replicas = datalog.dump(cluster, TOPIC)
-    datalog.write(replicas, folder / datalog.LOGS)
+    metadata.write(replicas, folder / datalog.LOGS)
     entries = grouplog.dump(cluster, TOPIC, records)
     if entries:
-        grouplog.write(entries, folder / grouplog.GROUPS)
+        metadata.write(entries, folder / grouplog.GROUPS)
     if configuration.transactions:
-        txnlog.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
+        metadata.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
     told = {
         "kafka": cluster.state.version,
         "settings": cluster.state.settings,

@@ -20,7 +20,7 @@ from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE, bug
 from kraftcheck.reference.protocols import parts_of
 from kraftcheck.reference.storage.bugs import SEEDS, STATES
-from kraftcheck.screen import Columns, Screen, room_on_screen
+from kraftcheck.screen import Screen, room_on_screen
 
 FINDERS = ("invariants", "progress", "histories", "steps")
 """Whose stored run `bugs show` names, the first that has one: those that need no further command
@@ -33,10 +33,7 @@ LISTED = ("bug", "class", "property", "seen by", "title")
 
 def show_list(screen: Screen) -> int:
     rows = [_row(each) for each in (*CATALOG, *OF_STORAGE)]
-    columns = Columns(LISTED, rows)
-    screen.line(columns.head)
-    for row in rows:
-        screen.line(columns.row(row))
+    screen.table(LISTED, rows)
     screen.document([as_json(each) for each in (*CATALOG, *OF_STORAGE)])
     return exits.HOLDS
 
@@ -216,10 +213,7 @@ def show_matrix(out: Path | None, screen: Screen) -> int:
         artifacts.write_whole(place / "matrix.md", markdown(found))
         artifacts.write_whole(place / "matrix.html", page(found))
     rows = [cells_of(line) for line in found.lines]
-    columns = Columns(HEAD, rows)
-    screen.line(columns.head)
-    for row in rows:
-        screen.line(columns.row(row))
+    screen.table(HEAD, rows)
     screen.line(summary(found))
     screen.document(msgspec.to_builtins(found))
     return exits.HOLDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -26,24 +25,28 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "LAYOUTS", "act", "down", "record", "status", "up"]
 
 PLAIN = "PLAINTEXT"
+REFUSED = (ArtifactError, ClusterError, IslandError)
+"""What a cluster of ours may answer; each says why in one line."""
 
 
+@exits.refusing(*REFUSED)
 def fetch(screen: Screen) -> int:
     """Makes sure that Kafka's jars are there, and are those that are known."""
-    folder = _tried(libraries)
-    _tried(lambda: check(folder))
+    folder = libraries()
+    check(folder)
     jars = len(list(folder.glob("*.jar")))
     screen.line(f"Apache Kafka {version()}: {jars} jars, {folder}")
     screen.document({"version": version(), "folder": str(folder), "jars": jars})
     return exits.HOLDS
 
 
+@exits.refusing(*REFUSED)
 def interceptor(out: Path, screen: Screen) -> int:
     """Build the jar of the interceptors."""
     from kraftcheck.live import interceptor as work
 
     jar = out / work.JAR if out.is_dir() else out
-    _tried(lambda: work.build(jar))
+    work.build(jar)
     told = {
         role: work.settings(name, Path("/PATH/history.jsonl"))
         for role, name in (("producer", work.PRODUCER), ("consumer", work.CONSUMER))
@@ -56,6 +59,7 @@ def interceptor(out: Path, screen: Screen) -> int:
     return exits.HOLDS
 
 
+@exits.refusing(*REFUSED)
 def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], screen: Screen) -> int:
     """Starts a new cluster; `settings`: key=value, for every node."""
     pairs = [setting.partition("=") for setting in settings]
@@ -65,37 +69,40 @@ def up(folder: Path, layout: str, islands: bool, settings: tuple[str, ...], scre
     chosen = {key: value for key, _, value in pairs}
     use_java()
     screen.doing("the nodes are started, and waited for")
-    cluster = _tried(lambda: Cluster.up(folder, layout, islands, chosen, lasts=True))
+    cluster = Cluster.up(folder, layout, islands, chosen, lasts=True)
     return _shown(cluster, screen)
 
 
+@exits.refusing(*REFUSED)
 def down(folder: Path, screen: Screen) -> int:
     """Stops what was started from the folder, and removes its data."""
-    cluster = _tried(lambda: Cluster.load(folder))
-    _tried(cluster.down)
+    cluster = Cluster.load(folder)
+    cluster.down()
     screen.line(f"{folder}: down")
     screen.document({"folder": str(folder), "running": []})
     return exits.HOLDS
 
 
+@exits.refusing(*REFUSED)
 def status(folder: Path, screen: Screen) -> int:
     """Who runs, who is paused, which links are cut."""
-    return _shown(_tried(lambda: Cluster.load(folder)), screen)
+    return _shown(Cluster.load(folder), screen)
 
 
+@exits.refusing(*REFUSED)
 def act(folder: Path, verb: str, names: tuple[str, ...], screen: Screen) -> int:
     """start, kill, pause or resume nodes; cut or heal the links of the first to the others."""
-    cluster = _tried(lambda: Cluster.load(folder))
+    cluster = Cluster.load(folder)
     use_java()
     if verb == "partition":
         others = names[1:] or tuple(n.name for n in cluster.state.nodes if n.name != names[0])
         for other in others:
-            _tried(lambda other=other: cluster.cut(names[0], other))  # type: ignore[misc]
+            cluster.cut(names[0], other)
     elif verb == "heal":
-        _tried(cluster.heal)
+        cluster.heal()
     else:
         for name in names:
-            _tried(lambda name=name: getattr(cluster, verb)(name))  # type: ignore[misc]
+            getattr(cluster, verb)(name)
     return _shown(cluster, screen)
 
 
@@ -106,11 +113,10 @@ def record(
     from kraftcheck.live.journal import HISTORY
     from kraftcheck.live.recording import Plan, RecordingError, record as work
 
-    try:
+    with exits.refusing(PropertyError):
         given = properties(plan.pop("config"), plan.pop("config_files"))
-    except PropertyError as error:
-        raise BadInput(str(error)) from None
-    cluster = _tried(lambda: Cluster.load(folder)) if folder else None
+    with exits.refusing(*REFUSED):
+        cluster = Cluster.load(folder) if folder else None
     if bootstrap is None and cluster is None:
         raise BadInput("say what to record: --bootstrap HOST:PORT, or --cluster DIR")
     if plan["faults"] and cluster is None:
@@ -131,19 +137,17 @@ def record(
     wanted = Plan(**plan, properties=given)
     kept = f"what was recorded is kept, as incomplete: {command('check', out)}"
     again = "another recording takes another --out and another --topic"
-    try:
-        with (
-            exits.told_what_is_kept(f"{kept}; {again}"),
-            screen.progress("recording", round(wanted.seconds)) as meter,
-        ):
-            begin = monotonic()
+    with (
+        exits.refusing(RecordingError),
+        exits.told_what_is_kept(f"{kept}; {again}"),
+        screen.progress("recording", round(wanted.seconds)) as meter,
+    ):
+        begin = monotonic()
 
-            def told(doing: str) -> None:
-                meter.update(min(round(monotonic() - begin), round(wanted.seconds)), doing)
+        def told(doing: str) -> None:
+            meter.update(min(round(monotonic() - begin), round(wanted.seconds)), doing)
 
-            recording = work(address, wanted, out, cluster, told=told)
-    except RecordingError as error:
-        raise BadInput(str(error)) from None
+        recording = work(address, wanted, out, cluster, told=told)
     end = "complete" if recording.complete else f"INCOMPLETE: {_why_incomplete(recording)}"
     screen.line(f"{out / HISTORY}: {recording.lines} lines in {recording.seconds} s, {end}")
     if recording.held:
@@ -221,13 +225,6 @@ def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: 
             raise BadInput(f"--inject {fault}: start the cluster with --islands")
         if stranded and any(len(node.roles) > 1 for node in cluster.state.nodes):
             raise BadInput(f"--inject {fault}: start the cluster with controllers apart")
-
-
-def _tried(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    except (ArtifactError, ClusterError, IslandError) as error:
-        raise BadInput(str(error)) from None
 
 
 def _shown(cluster: Cluster, screen: Screen) -> int:

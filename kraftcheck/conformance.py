@@ -148,10 +148,8 @@ def _merge(out: Path, part: artifacts.Part, *, new: bool) -> None:
 
 def known_scenario(name: str) -> str:
     """The scenario's name. Raises BadInput: there is none."""
-    try:
+    with exits.refusing(ValueError):
         return str(family(name).scenario.name)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
 
 
 def fixed_options(scenario: str, words: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 from kraftcheck import disk_page, exits
 from kraftcheck.artifacts import write_whole
 from kraftcheck.disk_members import Metadata, Unread
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import BadInput, refusing
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.traces.disks import directory, files
 from kraftcheck.traces.disks.directory import Directory, Place
@@ -129,10 +129,8 @@ def _of_clusters(asked: Mapping[Path, Directory]) -> Finding | None:
 
 
 def _write(page: Path, text: str) -> None:
-    try:
+    with refusing(OSError, of=page):
         write_whole(page, text)
-    except OSError as error:
-        raise BadInput(f"{page}: {error.strerror}") from None
 
 
 def _directory(folder: Path) -> Directory:

@@ -56,6 +56,18 @@ class BadInput(Exception):
     """Something the user gave cannot be used; the message is one line."""
 
 
+@contextmanager
+def refusing(*errors: type[Exception], of: object = None) -> Iterator[None]:
+    """Within, or of a function that it decorates, these errors are bad input: what each says, and
+    before that of which file or folder.
+    """
+    try:
+        yield
+    except errors as error:
+        said = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise BadInput(said if of is None else f"{of}: {said}") from None
+
+
 class ReaderLeft(Exception):
     """Whoever read our output has left (`| head`): not an error, and no place to say it."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck.artifacts import write_whole
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import BadInput, refusing
 from kraftcheck.reference.protocols import (
     LOGS_BY_READING,
     MESSAGES,
@@ -78,10 +78,8 @@ def write_page(path: Path, drawn: Picture) -> None:
     """The page about a run. Raises BadInput: it has no step, or the page cannot be written."""
     if not drawn.steps:
         raise BadInput(f"{drawn.title}: the run has no step: there is nothing to draw")
-    try:
+    with refusing(OSError, of=path):
         write_whole(path, render(drawn))
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def _picture(

@@ -51,14 +51,12 @@ def conform(
         raise BadInput("--jar, --backend and --master are for campaigns; rules judge a recording")
     folder = path.parent if path.name == records.NAME else path
     recording = _recording(folder)
-    try:
+    with exits.refusing(records.ObservedError, HistoryError):
         _refuse_cut_files(folder, recording)
         history = jsonlines.read(folder / HISTORY) if (folder / HISTORY).is_file() else None
         # What is recorded is the composition, so its judge has that name.
         judge = import_module(f"kraftcheck.traces.observed.{CLUSTER}").judge
         judged: Judged = judge(folder, recording, history)
-    except (records.ObservedError, HistoryError) as error:
-        raise BadInput(str(error)) from None
     if judged.findings or judged.defects or judged.contradictions:
         code = exits.VIOLATED
     else:

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from kraftcheck import artifacts, exits
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import BadInput, refusing
 from kraftcheck.picture import picture, write_page
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_run
@@ -42,7 +42,7 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
     manifest = read_manifest(folder)
     entry = part_of(manifest, number, folder)
     campaign = manifest.campaign
-    try:
+    with refusing(ValueError, of=folder):
         genome = genome_of(folder, campaign, number)
         run = simulate_run(
             campaign.scenario,
@@ -52,8 +52,6 @@ def replay(folder: Path, number: int, screen: Screen, page: Path | None = None) 
             genome.options(campaign.options),
             chooser=genome.chooser(),
         )
-    except ValueError as error:
-        raise BadInput(f"{folder}: {error}") from None
     parted = first_difference(run, recorded_steps(folder, entry, number))
     notes = rejected_steps(folder, number)
     strange: list[str] = []
@@ -169,6 +167,17 @@ def conclusion(run: Run, notes: Notes) -> Iterator[str]:
         more = " and others" if len(causes) > CAUSES else ""
         of = "step" if len(notes) == 1 else "steps"
         yield f"REJECTED {len(notes):,} {of}, for {many}, first in step {steps}{more}"
+
+
+def as_said(said: str, found: str, screen: Screen, why: str = "") -> int:
+    """The exit code of a schedule: 1 if the run violates what its file says, 0 if both say nothing,
+    2 if they differ, which is printed. why: it may be so.
+    """
+    if found != said:
+        does = f"{said or 'nothing'}, and it violates {found or 'nothing'}"
+        screen.line(f"!! the schedule says that it violates {does}{why}")
+        return exits.UNKNOWN
+    return exits.VIOLATED if found else exits.HOLDS
 
 
 def as_json(run: Run, parted: int | None, notes: Notes) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from kraftcheck import exits
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import BadInput, refusing
 from kraftcheck.given import is_choices, is_schedule
 from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.picture import picture, write_page
@@ -25,7 +25,7 @@ from kraftcheck.reference.runner.scripted import ImpossibleMove, Replayed, recor
 from kraftcheck.reference.sim.schedules import Schedule, read as read_choices
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script, read
-from kraftcheck.replay import Notes, annotated, as_json, rejected_steps
+from kraftcheck.replay import Notes, annotated, as_json, as_said, rejected_steps
 from kraftcheck.screen import Screen
 from kraftcheck.traces.counterexamples.relation import replayed as replayed_by
 from kraftcheck.traces.counterexamples.retold import retold
@@ -57,26 +57,20 @@ def schedule_of(path: Path) -> Path | None:
 def load(path: Path) -> Loaded:
     """Raises BadInput: it cannot be read, or is no schedule."""
     try:
-        text = read_text(path, SCHEDULE_MAX)
-        script, lines = read(text)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+        with refusing(OSError, of=path):
+            text = read_text(path, SCHEDULE_MAX)
     except UnicodeDecodeError:
         raise BadInput(f"{path}: no text in UTF-8") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
+    with refusing(ValueError, of=path):
+        script, lines = read(text)
     return Loaded(script, lines, text)
 
 
 def either(path: Path) -> Script | Schedule:
     """A schedule of moves, or one of choices. Raises BadInput: it is neither."""
-    try:
+    with refusing(OSError, ValueError, of=path):
         chosen = is_choices(path)
         return read_choices(read_text(path, SCHEDULE_MAX)) if chosen else load(path).script
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def as_moves(
@@ -88,10 +82,8 @@ def as_moves(
     """
     if isinstance(schedule, Script):
         return schedule
-    try:
+    with refusing(UnknownBug, ValueError, of=path):
         return tell(schedule)
-    except (UnknownBug, ValueError) as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
@@ -99,11 +91,10 @@ def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
     the schedule says that it holds a rejected step: TLC cannot be used.
     """
     try:
-        return replayed_by(loaded.script, lambda: Allowed(TRACES / VERDICTS), skip)
+        with refusing(UnknownBug, ValueError, of=path):
+            return replayed_by(loaded.script, lambda: Allowed(TRACES / VERDICTS), skip)
     except ImpossibleMove as error:
         raise BadInput(f"{path}: line {loaded.lines[error.index]}: {error}") from None
-    except (UnknownBug, ValueError) as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = None) -> int:
@@ -131,16 +122,20 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         screen.line(f"   {failure.sentence}")
     if left_out:
         screen.line(f"!! {len(left_out)} of {len(loaded.script.moves)} moves were not possible")
-    agrees = found == loaded.script.violates
-    if not agrees:
-        said, does = loaded.script.violates or "nothing", found or "nothing"
-        screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
+    code = as_said(loaded.script.violates, found, screen)
     if page is not None:
         write_page(page, _picture(path, run, failure, notes))
-    screen.document(_document(as_json(run, None, notes), replayed, agrees))
-    if not agrees:
-        return exits.UNKNOWN
-    return exits.VIOLATED if found else exits.HOLDS
+    document = as_json(run, None, notes)
+    screen.document(
+        {
+            **document,
+            "violates": found,
+            "as_said": code != exits.UNKNOWN,
+            "moves_made": len(replayed.made),
+            "moves_left_out": [str(each) for each in replayed.skipped],
+        }
+    )
+    return code
 
 
 def drawn(path: Path) -> Picture:
@@ -156,17 +151,6 @@ def _picture(path: Path, run: Run, failure: Failure | None, notes: Notes) -> Pic
     return picture(str(path), run, notes, [line for line in lines if line not in shown])
 
 
-def _document(document: dict[str, Any], replayed: Replayed, agrees: bool) -> dict[str, Any]:
-    failure = replayed.failure
-    return {
-        **document,
-        "violates": failure.name if failure else "",
-        "as_said": agrees,
-        "moves_made": len(replayed.made),
-        "moves_left_out": [str(each) for each in replayed.skipped],
-    }
-
-
 def trace_of(path: Path) -> Path:
     """The folder of the trace that a schedule makes, which is written anew.
 
@@ -177,10 +161,6 @@ def trace_of(path: Path) -> Path:
     _, recorder = recorded(replayed)
     short = sha256(loaded.text.encode()).hexdigest()[:8]
     folder = TRACES / f"{path.stem}-{short}"
-    try:
+    with refusing(OSError, msgspec.ValidationError, of=folder):
         write_trace(folder, loaded.script, loaded.text, recorder)
-    except OSError as error:
-        raise BadInput(f"{folder}: {error.strerror}") from None
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{folder}: {error}") from None
     return folder

@@ -143,6 +143,12 @@ class Screen:
             for at, part in enumerate(wrapped(said, space)):
                 self.line(f"{(label if not at else '').ljust(width)}  {coloured(part, said)}")
 
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Aligned lines, as `Columns` has them, below their names."""
+        columns = Columns(heads, rows)
+        for row in (columns.head, *map(columns.row, rows)):
+            self.line(row)
+
     def document(self, value: object) -> None:
         """The result as JSON, with `--json`."""
         self.documents.append(value)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kraftcheck import exits
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import BadInput, refusing
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.osutil.commands import command
@@ -94,10 +94,8 @@ def moves(path: Path, out: Path | None, attempts: int, screen: Screen) -> int:
     """A schedule of moves made smaller. Raises BadInput: it is none, or violates nothing."""
     loaded = load(path)
     made(path, loaded, skip=False)
-    try:
+    with refusing(ValueError, of=path):
         small = _minimised(loaded.script, attempts, screen)
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
     target = _keep(out or path.with_suffix(".small.moves"), "", small.script)
     correct = refusal(small.script) if loaded.script.bug else None
     screen.document(_shown(small, len(loaded.script.moves), correct, target, screen))
@@ -145,10 +143,8 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
 
 def _model(manifest: Manifest, asked: Asked) -> Model:
     if asked.model is not None:
-        try:
+        with refusing(ToolError):
             return manifest.select([asked.model])[0]
-        except ToolError as error:
-            raise BadInput(str(error)) from None
     if asked.bug is None:
         raise BadInput("of which model is the counterexample? --model NAME, or --bug ID")
     entry = replayable(asked.bug)
@@ -170,14 +166,8 @@ def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> T
             )
             result = violations.find(manifest, model, options)
     else:
-        try:
-            text = read_text(asked.output, errors="replace")
-        except OSError as error:
-            raise BadInput(f"{asked.output}: {error.strerror}") from None
-        try:
-            result = parse_output(text, None)
-        except (ToolError, ValueError) as error:
-            raise BadInput(f"{asked.output}: {error}") from None
+        with refusing(OSError, ToolError, ValueError, of=asked.output):
+            result = parse_output(read_text(asked.output, errors="replace"), None)
     place = asked.output or f"model {model.name}"
     if not result.counterexample:
         raise BadInput(f"{place}: it shows no counterexample")
@@ -278,15 +268,10 @@ def _next(path: Path) -> Sequence[tuple[str, str]]:
 
 
 def _keep(out: Path | None, name: str, script: Script) -> Path:
-    return _write(out or FOLDER / name, write(script))
-
-
-def _write(path: Path, text: str) -> Path:
-    try:
+    path = out or FOLDER / name
+    with refusing(OSError, of=path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+        path.write_text(write(script), encoding="utf-8")
     return path
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck import exits
-from kraftcheck.exits import BadInput
+from kraftcheck.exits import refusing
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.picture import picture, write_page
@@ -26,7 +26,7 @@ from kraftcheck.reference.runner.shrink import (
 )
 from kraftcheck.reference.sim.choices import RecordingChooser
 from kraftcheck.reference.sim.schedules import Schedule, read, write
-from kraftcheck.replay import as_json, part_of
+from kraftcheck.replay import as_json, as_said, part_of
 from kraftcheck.screen import Screen
 from kraftcheck.traces.jobs.guidance import genome_of
 from kraftcheck.traces.store import read_manifest
@@ -56,16 +56,14 @@ def shrink(folder: Path, number: int, *, out: Path | None, attempts: int, screen
         options=options,
         choices=tuple(recording.choices),
     )
-    try:
-        with screen.progress("shrinking", attempts) as meter:
-            found = shrink_schedule(schedule, attempts, lambda done, _: meter.update(done))
-    except ValueError as error:
-        raise BadInput(f"{folder}, run {number}: {error}") from None
+    with (
+        refusing(ValueError, of=f"{folder}, run {number}"),
+        screen.progress("shrinking", attempts) as meter,
+    ):
+        found = shrink_schedule(schedule, attempts, lambda done, _: meter.update(done))
     path = out or folder / f"run-{number}.schedule"
-    try:
+    with refusing(OSError, of=path):
         path.write_text(write(found.schedule), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
     _show(found, run, path, screen)
     return exits.VIOLATED
 
@@ -103,33 +101,22 @@ def replay(path: Path, screen: Screen, page: Path | None = None) -> int:
 
     Raises BadInput: no schedule, or of a scenario, option or bug that there is not.
     """
-    try:
+    with refusing(OSError, ValueError, of=path):
         schedule = read(read_text(path, SCHEDULE_MAX))
         run, chooser = replayed(schedule)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
     found = failure_of(run.result)
     for line in narrate(run):
         screen.line(line)
     notes = _misfits(chooser.missing, chooser.misfits)
     for note in notes:
         screen.line(f"!! {note}")
-    agrees = found == schedule.violates
-    if not agrees:
-        said, does = schedule.violates or "nothing", found or "nothing"
-        screen.line(
-            f"!! the schedule says that it violates {said}, and it violates {does}: another "
-            "version of the reference wrote it"
-        )
+    code = as_said(schedule.violates, found, screen, ": another version of the reference wrote it")
+    agrees = code != exits.UNKNOWN
     if page is not None:
         write_page(page, picture(str(path), run, {}, [] if agrees else notes))
     document: dict[str, Any] = as_json(run, None, {})
     screen.document({**document, "violates": found, "as_said": agrees, "notes": notes})
-    if not agrees:
-        return exits.UNKNOWN
-    return exits.VIOLATED if found else exits.HOLDS
+    return code
 
 
 def _misfits(missing: int, misfits: int) -> list[str]:

@@ -247,10 +247,7 @@ def show_list(specs: Path, screen: Screen) -> int:
     """Print what the manifest states."""
     models = list(read_manifest(specs / "models.toml").models.values())
     rows = [_listed(model) for model in models]
-    columns = Columns(LISTED, rows)
-    screen.line(columns.head)
-    for row in rows:
-        screen.line(columns.row(row))
+    screen.table(LISTED, rows)
     screen.document([{**asdict(model), "overlays": list(model.overlays)} for model in models])
     return exits.HOLDS
 

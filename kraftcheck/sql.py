@@ -45,10 +45,7 @@ def ask(folder: Path, query: str, master: str | None, limit: int, screen: Screen
     if rows:
         names = [*rows[0]]
         cells = [tuple(_cell(row[name]) for name in names) for row in rows[:limit]]
-        columns = Columns(tuple(names), cells)
-        screen.line(columns.head)
-        for row in cells:
-            screen.line(columns.row(row))
+        screen.table(names, cells)
     shown = f"the first {limit:,} rows; --limit shows more" if len(rows) > limit else ""
     screen.line(shown or f"{len(rows):,} row{'s' * (len(rows) != 1)}")
     return HOLDS

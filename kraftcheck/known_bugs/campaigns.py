@@ -31,7 +31,7 @@ from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.runner.run import forget
-from kraftcheck.screen import Columns, Screen
+from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.campaigns import STORE
@@ -290,10 +290,7 @@ def run(
         for bug, found in fresh.items()
         for oracle, figure in found.items()
     ]
-    columns = Columns(HEAD, rows)
-    screen.line(columns.head)
-    for row in rows:
-        screen.line(columns.row(row))
+    screen.table(HEAD, rows)
     screen.line(f"{done} of {total} campaigns are done; {out / figures.STORED.name}")
     screen.document(msgspec.to_builtins(fresh))
     return exits.HOLDS if complete else exits.UNKNOWN

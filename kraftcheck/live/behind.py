@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kraftcheck.live.library import Ending, Got, Library, Listener, Options, Reader, Sender, Told
+from kraftcheck.live.library import Got, Library, Options, Reader, Sender, Told
 
 
 class Behind:
@@ -33,6 +33,7 @@ class _Sender:
     def __init__(self, sender: Sender, starts: Sequence[int]) -> None:
         self._sender = sender
         self._starts = starts
+        self.initialise, self.end, self.close = sender.initialise, sender.end, sender.close
 
     def send(self, topic: str, partition: int, value: bytes) -> Told:
         return self._told(self._sender.send(topic, partition, value), partition)
@@ -41,34 +42,23 @@ class _Sender:
         offset = told.offset
         return told if offset is None else told._replace(offset=offset - self._starts[partition])
 
-    def initialise(self, seconds: float) -> None:
-        self._sender.initialise(seconds)
-
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
     ) -> Sequence[Told]:
         told = self._sender.write(topic, sends, seconds)
         return [self._told(each, place) for each, (place, _) in zip(told, sends, strict=True)]
 
-    def end(self, abort: bool, seconds: float) -> Ending:
-        return self._sender.end(abort, seconds)
-
-    def close(self) -> None:
-        self._sender.close()
-
 
 class _Reader:
     def __init__(self, reader: Reader, starts: Sequence[int]) -> None:
         self._reader = reader
         self._starts = starts
+        self.subscribe, self.member, self.close = reader.subscribe, reader.member, reader.close
 
     def assign(self, topic: str, partitions: int, starts: Sequence[int] = ()) -> None:
         from_there = starts or [0] * partitions
         offsets = [own + begin for own, begin in zip(from_there, self._starts, strict=True)]
         self._reader.assign(topic, partitions, offsets)
-
-    def subscribe(self, topic: str, listener: Listener) -> None:
-        self._reader.subscribe(topic, listener)
 
     def poll(self, seconds: float) -> list[Got]:
         return [
@@ -80,15 +70,9 @@ class _Reader:
         own = {place: offset + self._starts[place] for place, offset in offsets.items()}
         self._reader.commit(topic, own, mark)
 
-    def member(self) -> str | None:
-        return self._reader.member()
-
     def positions(self) -> dict[int, int]:
         known = self._reader.positions()
         return {place: offset - self._starts[place] for place, offset in known.items()}
 
     def end(self, topic: str, partition: int, seconds: float) -> int:
         return self._reader.end(topic, partition, seconds) - self._starts[partition]
-
-    def close(self) -> None:
-        self._reader.close()

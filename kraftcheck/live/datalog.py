@@ -15,12 +15,11 @@ from typing import NamedTuple
 import msgspec
 
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.metadata import dump_tool
+from kraftcheck.live.metadata import FILE, dumped
 
 LOGS = "logs.jsonl"
 CHECKPOINT = "leader-epoch-checkpoint"
 
-_FILE = re.compile(r"Dumping (.+)")
 _BATCH = re.compile(
     r"baseOffset: (\d+) lastOffset: (\d+) .*baseSequence: (-?\d+) .*producerId: (-?\d+) "
     r"producerEpoch: (-?\d+) partitionLeaderEpoch: (\d+) isTransactional: (\w+) "
@@ -69,13 +68,10 @@ def dump(cluster: Cluster, topic: str) -> list[Replica]:
         for directory in sorted((cluster.directory / node.name).glob(f"{topic}-*")):
             if directory.name.rpartition("-")[0] == topic:
                 places[directory] = (node.number, directory.name)
-    files = [str(file) for each in places for file in sorted(each.glob("*.log"))]
+    files = [file for each in places for file in sorted(each.glob("*.log"))]
     if not files:
         raise ClusterError(f"no broker has anything of {topic}")
-    host = next(node.name for node in cluster.state.nodes)
-    words = ("--print-data-log", "--files", ",".join(files))
-    said = cluster.run_tool(host, dump_tool(cluster), *words)
-    contents = parse(said.splitlines())
+    contents = parse(dumped(cluster, cluster.state.nodes[0].name, files, "--print-data-log"))
     replicas = []
     for directory, (broker, key) in places.items():
         content = contents.get(directory, Content([], [], []))
@@ -92,7 +88,7 @@ def parse(lines: Iterable[str]) -> dict[Path, Content]:
     producer = epoch = NOBODY
     transactional = False
     for line in lines:
-        if file := _FILE.match(line):
+        if file := FILE.match(line):
             content = found.setdefault(Path(file[1]).parent, Content([], [], []))
         elif batch := _BATCH.match(line):
             first, last, sequence, producer, term, epoch = map(int, batch.groups()[:6])
@@ -116,7 +112,3 @@ def epochs_in(checkpoint: Path) -> list[tuple[int, int]]:
         lines = checkpoint.read_text(encoding="utf-8").splitlines()[2:]
         return [(int(epoch), int(offset)) for epoch, offset in map(str.split, lines)]
     return []
-
-
-def write(replicas: Iterable[Replica], path: Path) -> None:
-    path.write_bytes(b"".join(msgspec.json.encode(replica) + b"\n" for replica in replicas))

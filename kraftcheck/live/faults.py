@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import count
+from typing import TypeAlias
 
 import msgspec
 
@@ -55,6 +56,10 @@ GROUP_SESSION_S = 6.0
 LEADER_SHARE = 0.6
 """How often the victim is who leads the topic, or coordinates its group: faults of others have less
 to tell."""
+
+
+Act: TypeAlias = Callable[[str], None]
+"""What is done to a victim."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -107,11 +112,11 @@ class Nemesis:
 
     def start(self, kind: str, victim: str) -> None:
         self._going[kind, victim] = _now()
-        self._told(f"start-{kind}", victim, self._begin(kind, victim))
+        self._told(f"start-{kind}", victim, self._ways(kind)[0])
 
     def stop(self, kind: str, victim: str) -> None:
         """Undoes a fault; for a node that was down, returns when it has started again."""
-        self._told(f"stop-{kind}", victim, self._end(kind, victim))
+        self._told(f"stop-{kind}", victim, self._ways(kind)[1])
         began = self._going.pop((kind, victim))
         node = NOBODY if kind in MEMBERS else self._cluster.node(victim).number
         self.faults.append(Fault(kind, node, began, _now()))
@@ -120,41 +125,27 @@ class Nemesis:
         for kind, victim in list(self._going):
             self.stop(kind, victim)
 
-    def _begin(self, kind: str, victim: str) -> Callable[[], None]:
-        cluster = self._cluster
-        if kind in MEMBERS:
-            hurt = self._clients.kill if kind == "member-kill" else self._clients.pause
-            return partial(hurt, int(victim))
-        if kind == "voter":
-            return partial(changes.remove_voter, cluster, victim)
-        if kind == "move":
-            return partial(self._move, victim)
-        if kind == "recreate":
-            return partial(self._beside, changes.delete_topic)
-        if kind == "power":
-            return lambda: cluster.cut_power(victim, self._topics)
-        if kind == "partition":
-            return lambda: self._isolate(victim)
-        if kind.startswith("last"):
-            return lambda: self._strand(victim, kind == "last-power")
-        begin = {"kill": cluster.kill, "stop": cluster.stop, "pause": cluster.pause}[kind]
-        return lambda: begin(victim)
-
-    def _end(self, kind: str, victim: str) -> Callable[[], None]:
-        if kind in MEMBERS:
-            mend = self._clients.release if kind == "member-kill" else self._clients.resume
-            return partial(mend, int(victim))
-        if kind == "voter":
-            return partial(changes.add_voter, self._cluster, victim)
-        if kind == "move":
-            return self._move_back
-        if kind == "recreate":
-            return partial(self._beside, changes.create_topic)
-        if kind == "partition":
-            return lambda: self._cluster.heal(victim)
-        if kind == "pause":
-            return lambda: self._cluster.resume(victim)
-        return lambda: self._cluster.start(victim)
+    def _ways(self, kind: str) -> tuple[Act, Act]:
+        """How a fault of this kind begins, and how it is undone; given the victim."""
+        cluster, clients = self._cluster, self._clients
+        ways: dict[str, tuple[Act, Act]] = {
+            "kill": (cluster.kill, cluster.start),
+            "stop": (cluster.stop, cluster.start),
+            "pause": (cluster.pause, cluster.resume),
+            "partition": (self._isolate, cluster.heal),
+            "power": (lambda who: cluster.cut_power(who, self._topics), cluster.start),
+            "last": (lambda who: self._strand(who, False), cluster.start),
+            "last-power": (lambda who: self._strand(who, True), cluster.start),
+            "voter": (partial(changes.remove_voter, cluster), partial(changes.add_voter, cluster)),
+            "move": (self._move, lambda _: self._move_back()),
+            "recreate": (
+                lambda _: self._beside(changes.delete_topic),
+                lambda _: self._beside(changes.create_topic),
+            ),
+            "member-kill": (lambda n: clients.kill(int(n)), lambda n: clients.release(int(n))),
+            "member-pause": (lambda n: clients.pause(int(n)), lambda n: clients.resume(int(n))),
+        }
+        return ways[kind]
 
     def _move(self, victim: str) -> None:
         cluster = self._cluster
@@ -194,11 +185,11 @@ class Nemesis:
             cluster.kill(victim)
         cluster.heal(victim)
 
-    def _told(self, f: str, victim: str, act: Callable[[], None]) -> None:
+    def _told(self, f: str, victim: str, act: Act) -> None:
         """Jepsen's nemesis says everything twice: before, and after."""
         self._journal.moment(f, victim)
         try:
-            act()
+            act(victim)
         except ClusterError as error:
             # A node that will not start again is down: the history tells. Of a change it does not.
             if f.partition("-")[2] in CHANGES:

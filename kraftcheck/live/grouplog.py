@@ -11,15 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.metadata import Record, dump_tool
+from kraftcheck.live.metadata import FILE, Record, dumped
 
 GROUPS: Final = "groups.jsonl"
 TOPIC: Final = "__consumer_offsets"
 
-_FILE = re.compile(r"Dumping (.+)")
 _RECORD = re.compile(r"\| offset: (\d+) .*?(?:key: (\{.*\}) payload: (.*)|endTxnMarker: .*)")
 
 Entry = dict[str, Any]
@@ -42,13 +39,11 @@ def dump(cluster: Cluster, topic: str, records: Iterable[Record]) -> list[Entry]
             size = sum(file.stat().st_size for file in directory.glob("*.log"))
             if size > largest.get(directory.name, (0, directory))[0]:
                 largest[directory.name] = (size, directory)
-    files = [str(f) for _, each in largest.values() for f in sorted(each.glob("*.log"))]
+    files = [file for _, each in largest.values() for file in sorted(each.glob("*.log"))]
     if not files:
         return []
-    host = next(node.name for node in cluster.state.nodes)
-    words = ("--offsets-decoder", "--files", ",".join(files))
-    said = cluster.run_tool(host, dump_tool(cluster), *words)
-    found = list(parse(said.splitlines(), topic, ids))
+    said = dumped(cluster, cluster.state.nodes[0].name, files, "--offsets-decoder")
+    found = list(parse(said, topic, ids))
     return sorted(found, key=lambda each: (each["partition"], each["offset"]))
 
 
@@ -56,7 +51,7 @@ def parse(lines: Iterable[str], topic: str, ids: Mapping[str, str]) -> Iterator[
     """What DumpLogSegments printed. Raises ClusterError: in a form that is not known."""
     partition = -1
     for line in lines:
-        if file := _FILE.match(line):
+        if file := FILE.match(line):
             partition = int(Path(file[1]).parent.name.rpartition("-")[2])
         elif record := _RECORD.match(line):
             entry: Entry = {"partition": partition, "offset": int(record[1]), "what": "other"}
@@ -115,7 +110,3 @@ def _assigned(assignment: Mapping[str, Any] | None, topic: str) -> list[str]:
     named = (assignment or {}).get("assignedPartitions", ())
     mine = [at for each in named if each["topic"] == topic for at in each["partitions"]]
     return [f"{topic}-{at}" for at in mine]
-
-
-def write(entries: Iterable[Entry], path: Path) -> None:
-    path.write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))

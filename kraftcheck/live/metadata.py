@@ -53,11 +53,21 @@ class Record(msgspec.Struct, frozen=True):
     end: int
 
 
+FILE = re.compile(r"Dumping (.+)")
+"""What the tool prints before what is in a file."""
+
+
 def dump_tool(cluster: Cluster) -> str:
     """Kafka's DumpLogSegments, in the package that has it in the cluster's version."""
     release = tuple(map(int, cluster.state.version.split(".")))
     package = "org.apache.kafka.tools" if release >= (4, 3) else "kafka.tools"
     return f"{package}.DumpLogSegments"
+
+
+def dumped(cluster: Cluster, host: str, files: Iterable[Path], decoder: str) -> list[str]:
+    """The lines that Kafka's tool prints of segments. Raises ClusterError: it fails."""
+    words = (decoder, "--files", ",".join(map(str, files)))
+    return cluster.run_tool(host, dump_tool(cluster), *words).splitlines()
 
 
 def dump(cluster: Cluster) -> list[Record]:
@@ -76,9 +86,7 @@ def dump(cluster: Cluster) -> list[Record]:
     if int(files[0].stem):
         raise ClusterError(f"{files[0]}: the log's beginning is in a snapshot, which is not read")
     name = largest.parent.parent.name
-    words = ("--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
-    said = cluster.run_tool(name, dump_tool(cluster), *words)
-    return list(parse(said.splitlines()))
+    return list(parse(dumped(cluster, name, files, "--cluster-metadata-decoder")))
 
 
 def parse(lines: Iterable[str]) -> Iterator[Record]:
@@ -99,7 +107,8 @@ def parse(lines: Iterable[str]) -> Iterator[Record]:
             yield Record(int(record[1]), epoch, int(record[2]), LEADER_CHANGE, 0, {}, end)
 
 
-def write(records: Iterable[Record], path: Path) -> None:
+def write(records: Iterable[object], path: Path) -> None:
+    """One a line, of whichever log."""
     path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
 
 

@@ -300,12 +300,12 @@ def _dumped(
     try:
         records = metadata.dump(cluster)
         metadata.write(records, folder / metadata.METADATA)
-        datalog.write(datalog.dump(cluster, topic), folder / datalog.LOGS)
+        metadata.write(datalog.dump(cluster, topic), folder / datalog.LOGS)
         entries = grouplog.dump(cluster, topic, records)
         if entries:
-            grouplog.write(entries, folder / grouplog.GROUPS)
+            metadata.write(entries, folder / grouplog.GROUPS)
         if cut is not None:
-            txnlog.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
+            metadata.write(txnlog.dump(cluster, cut), folder / txnlog.TRANSACTIONS)
     except ClusterError:  # the history is worth keeping without
         return []
     return records

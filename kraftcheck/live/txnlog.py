@@ -19,10 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.metadata import dump_tool
+from kraftcheck.live.metadata import FILE, dumped
 
 TRANSACTIONS: Final = "transactions.jsonl"
 TOPIC: Final = "__transaction_state"
@@ -35,7 +33,6 @@ STATES: Final = (
 )  # fmt: skip
 """By the numbers of org.apache.kafka.coordinator.transaction.TransactionState."""
 
-_FILE = re.compile(r"Dumping (.+)")
 _BATCH = re.compile(r"baseOffset: .*partitionLeaderEpoch: (\d+) ")
 _RECORD = re.compile(r"\| offset: (\d+) CreateTime: (\d+) .*?key: (\{.*\}) payload: (.*)")
 
@@ -117,12 +114,9 @@ def dump(cluster: Cluster, cut: Iterable[Cut] = ()) -> list[Row]:
                     files.append(file)
         if not files:
             return []
-        host = next(node.name for node in cluster.state.nodes)
-        named = ",".join(map(str, files))
         at_ms = time.time_ns() // 1_000_000
-        words = ("--transaction-log-decoder", "--files", named)
-        said = cluster.run_tool(host, dump_tool(cluster), *words)
-        return _replicas(parse(said.splitlines()), whose, at_ms)
+        said = dumped(cluster, cluster.state.nodes[0].name, files, "--transaction-log-decoder")
+        return _replicas(parse(said), whose, at_ms)
 
 
 def _partition(directory: Path) -> int:
@@ -156,7 +150,7 @@ def parse(lines: Iterable[str]) -> dict[Path, list[Row]]:
     rows: list[Row] = []
     epoch = -1
     for line in lines:
-        if file := _FILE.match(line):
+        if file := FILE.match(line):
             rows = found.setdefault(Path(file[1]).parent, [])
         elif batch := _BATCH.match(line):
             epoch = int(batch[1])
@@ -188,7 +182,3 @@ def _said(text: str) -> Row:
         "timeout_ms": value["transactionTimeoutMs"],
         "partitions": [f"{each['topic']}-{at}" for each in topics for at in each["partitionIds"]],
     }
-
-
-def write(replicas: Iterable[Row], path: Path) -> None:
-    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in replicas))

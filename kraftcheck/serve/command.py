@@ -13,15 +13,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 import msgspec
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.reference.bugs.catalog import bug
+from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.screen import Screen
 from kraftcheck.serve import plans
 from kraftcheck.serve.front import Front
@@ -34,25 +35,30 @@ COLLECTED: Final = (20_000, 50, 100)
 
 
 def serve(
-    setup: Setup,
     *,
+    brokers: int,
+    port: int,
+    no_auto_create: bool,
+    bug: str | None,
     plan: Path | None,
-    scenario: plans.Plan = (),
+    scenario: plans.Plan,
     certificate: Path | None,
     out: Path | None,
+    data: Path | None,
     admin_port: int,
     judge: int,
     until_eof: bool,
     log: bool,
     screen: Screen,
-    data: Path | None = None,
+    **cluster: Any,
 ) -> int:
     """Serve until SIGINT, SIGTERM or the command `quit`; then judge. Returns the exit code.
 
-    plan: a file of moves. scenario: moves before those. certificate: a PEM file with its key, for
-    TLS. judge: how many steps TLC judges at most; 0: none. until_eof: end when standard input does,
-    so that no child outlives whoever started it. data: where brokers keep their logs, and begin
-    with what is there. Raises BadInput: a port is taken, a plan that means nothing, no certificate,
+    port: of the first broker; 0: any are. plan: a file of moves. scenario: moves before those.
+    certificate: a PEM file with its key, for TLS. judge: how many steps TLC judges at most; 0:
+    none. until_eof: end when standard input does, so that no child outlives whoever started it.
+    data: where brokers keep their logs, and begin with what is there. cluster: what else it is, as
+    `Setup` has it. Raises BadInput: a port is taken, a plan that means nothing, no certificate,
     logs of something else.
     """
     tls = None if certificate is None else _tls(certificate)
@@ -60,12 +66,19 @@ def serve(
     _allow_files()
     # What a cluster keeps is in no circles, and there is much of it.
     gc.set_threshold(*COLLECTED)
-    if setup.bug is not None:
-        setup = msgspec.structs.replace(setup, bug=bug(setup.bug, "partition").id)
+    setup = Setup(
+        ports=tuple([port and port + broker for broker in range(brokers)]),
+        auto_create=not no_auto_create,
+        bug=None if bug is None else known_bug(bug, "partition").id,
+        **cluster,
+    )
     numbers = (signal.SIGINT, signal.SIGTERM)
     handlers = [signal.getsignal(number) for number in numbers]
     with _folder(out) as folder:
-        serving = _serve(setup, moves, tls, folder, data, admin_port, until_eof, log, screen)
+        say = partial(click.echo, err=True) if log else lambda line: None
+        front = Front(setup, folder, say, moves, tls, data)
+        protocol = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
+        serving = _serve(front, protocol, admin_port, until_eof, screen)
         found = _with_room(lambda: asyncio.run(serving))
         # Loops leave the default behind, which would not end a JVM that we start.
         for number, handler in zip(numbers, handlers, strict=True):
@@ -116,21 +129,8 @@ def _tls(certificate: Path) -> ssl.SSLContext:
 
 
 async def _serve(
-    setup: Setup,
-    moves: plans.Plan,
-    tls: ssl.SSLContext | None,
-    folder: Path,
-    data: Path | None,
-    admin_port: int,
-    until_eof: bool,
-    log: bool,
-    screen: Screen,
+    front: Front, protocol: str, admin_port: int, until_eof: bool, screen: Screen
 ) -> Judged:
-    def say(line: str) -> None:
-        if log:
-            click.echo(line, err=True)
-
-    front = Front(setup, folder, say, moves, tls, data)
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ async def _serve(
                 loop.add_reader(sys.stdin, _end_with_input)
             except OSError:
                 raise BadInput("--until-eof: standard input is no pipe, and has no end") from None
-        _announce(front, screen, "SASL_PLAINTEXT" if tls is None else "SASL_SSL")
+        _announce(front, screen, protocol)
         with screen.waiting():
             await front.stopped.wait()
         screen.note("ended: what it did, and what clients saw, is judged")

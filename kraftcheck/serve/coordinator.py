@@ -41,7 +41,7 @@ from kraftcheck.reference.transactions.rules import COMPLETED, TransactionRules
 from kraftcheck.reference.transactions.types import Constants, Coordinators, TailLog, no_coordinator
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.logs import wrapped, write
+from kraftcheck.serve.logs import Leadership
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import NODE, Producers
 
@@ -298,9 +298,7 @@ class Cluster(Protocol):
     producers: Producers
 
 
-class Tenure:
-    """A broker in one epoch of the log's leadership."""
-
+class Tenure(Leadership):
     def __init__(
         self,
         of: Cluster,
@@ -308,10 +306,8 @@ class Tenure:
         broker: int,
         records: dict[str, TransactionRecord],
     ) -> None:
-        self._of = of
-        self._log = log
-        self._broker = broker
-        self.epoch = log.row(broker).leader_epoch
+        super().__init__(of.core, log, broker)
+        self._producers = of.producers
         self.transactions = {id: Transaction(self, record) for id, record in records.items()}
 
     def begin(self) -> None:
@@ -322,29 +318,17 @@ class Tenure:
         for each in self.transactions.values():
             each.leave()
 
-    def is_active(self) -> bool:
-        row = self._log.row(self._broker)
-        leads = row.status == "Running" and row.role == "Leader"
-        return leads and row.leader_epoch == self.epoch
-
-    def write(self, record: TransactionRecord, told: Callable[[str], None]) -> None:
-        def heard(error: str) -> None:
-            if self.is_active():
-                told(error)
-
-        write(self._of.core, self._broker, self._log, wrapped(record), heard)
-
-    def after(self, real_ms: int, what: Callable[[], None]) -> None:
-        self._of.core.after(real_ms, lambda: what() if self.is_active() else None)
-
     def now_ms(self) -> int:
         """As clients count time: since the cluster began."""
-        setup, world = self._of.core.setup, self._of.core.world
+        setup, world = self.core.setup, self.core.world
         return world.now // setup.of_clients(1)
+
+    def write(self, record: TransactionRecord, told: Callable[[str], None]) -> None:
+        super().write(record, self.still(told))
 
     def named(self, id: str) -> str:
         """The topic of an id, in hexadecimal; "" if there is none any more."""
-        topic = self._of.core.world.with_id(bytes.fromhex(id))
+        topic = self.core.world.with_id(bytes.fromhex(id))
         return topic.name if topic is not None else ""
 
     def mark(
@@ -356,19 +340,15 @@ class Tenure:
         told: Callable[[str], None],
     ) -> None:
         """To the partition's leader, as this broker knows it."""
-        topic = self._of.core.world.with_id(bytes.fromhex(key[0]))
+        topic = self.core.world.with_id(bytes.fromhex(key[0]))
         if topic is None:
             told("UNKNOWN_TOPIC_OR_PARTITION")
             return
-        partition = topic.partitions[key[1]]
-        leader = partition.known(self._broker).leader
-        reached = leader != NOBODY and self._of.core.world.reaches(self._broker, leader)
+        partition, world = topic.partitions[key[1]], self.core.world
+        leader = partition.known(self.broker).leader
+        reached = leader != NOBODY and world.reaches(self.broker, leader)
         if not reached or partition.row(leader).role != "Leader":
             told("NOT_LEADER_OR_FOLLOWER")
         else:
-
-            def heard(error: str) -> None:
-                if self.is_active():
-                    told(error)
-
-            self._of.producers.mark(partition, leader, producer, m, version, heard)
+            heard = self.still(told)
+            self._producers.mark(partition, leader, producer, m, version, heard)

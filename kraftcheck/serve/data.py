@@ -23,7 +23,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch, Refused, Undecodable, parsed, records_of
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Closed, Core
-from kraftcheck.serve.logs import Appends
+from kraftcheck.serve.logs import Appending
 from kraftcheck.serve.partition import FETCH_MAX, ServedPartition, ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import ACKS, Request, Serve, Waiting, by_topic, named
@@ -269,18 +269,15 @@ class Data:
         return self.core.wait(delete, request.body["timeout_ms"])
 
 
-class Produce:
+class Produce(Appending):
     """A produce request: a slot for each partition, which is settled once (W8)."""
 
     def __init__(self, data: Data, request: Request) -> None:
-        self.request = request
-        self.hurries = True
-        self.partitions: frozenset[ServedPartition] = frozenset()
+        super().__init__(data.core, request)
         self.responses: list[Message] = []
         self.failed: list[str] = []
         self._data = data
         self._hints: list[Message] = []
-        self.appends = Appends(data.core, request.broker)
 
     def append(self, partition: ServedPartition, slot: Message, records: bytes | None) -> None:
         """Checks a batch and gives it to the leader."""
@@ -342,31 +339,22 @@ class Produce:
             slot["current_leader"] = hint
             self._hints.append(hint)
 
-    def is_ready(self) -> bool:
-        return self.appends.are_settled()
-
-    def expire(self) -> None:
-        self.appends.expire()
-
     def answer(self) -> Message:
         endpoints = self._data.endpoints(self._hints)
         return {"responses": self.responses, "node_endpoints": endpoints}
 
 
-class Delete:
+class Delete(Waiting):
     """A request to delete records: it waits until the log begins there on every live replica
     (Kafka's DelayedDeleteRecords).
     """
 
     def __init__(self, data: Data, request: Request) -> None:
-        self.request = request
-        self.hurries = True
-        self.partitions: frozenset[ServedPartition] = frozenset()
+        super().__init__(request)
         self._data = data
         self._topics: dict[str, list[Message]] = {}
         self._open: list[tuple[Message, ServedPartition, int]] = []
         """Answers that are not known yet, of which partition, and where its log is to begin."""
-        self._over = False
 
     def begin(
         self, topic: str, asked: Message, partition: ServedPartition | None, error: str
@@ -403,7 +391,7 @@ class Delete:
                 slot["error_code"] = ERRORS["NOT_LEADER_OR_FOLLOWER"]
             elif low >= offset:
                 slot["low_watermark"] = low
-            elif self._over:
+            elif self.is_over:
                 slot["error_code"] = ERRORS["REQUEST_TIMED_OUT"]
             else:
                 continue
@@ -418,28 +406,23 @@ class Delete:
         starts = [world.start_of(partition, partition.row(broker)) for broker in live]
         return min(starts, default=UNDEFINED)
 
-    def expire(self) -> None:
-        self._over = True
-
     def answer(self) -> Message:
         self.is_ready()
         return {"topics": [{"name": n, "partitions": told} for n, told in self._topics.items()]}
 
 
-class Fetch:
+class Fetch(Waiting):
     """A fetch of a consumer: read at once, or again when there is enough."""
 
     def __init__(self, data: Data, request: Request, wanted: dict[Any, Wanted]) -> None:
-        self.request = request
+        super().__init__(request)
         self.hurries = False
         self.wanted = wanted
         self.session: Any = None
-        self.partitions: frozenset[ServedPartition] = frozenset()
         self._data = data
         self._read: dict[Any, Message] = {}
         self._epochs: dict[Any, tuple[ServedPartition, int, int]] = {}
         """By partition of interest: it, the leader epoch, and the entry from which it is read."""
-        self._over = False
         self._committed = request.body.get("isolation_level") == COMMITTED
 
     def read(self) -> bool:
@@ -521,7 +504,7 @@ class Fetch:
 
     def is_ready(self) -> bool:
         """W10. What is there counts, and whatever else the answer would have to say."""
-        if self._over:
+        if self.is_over:
             return True
         world, size = self._data.world, 0
         for key, (partition, epoch, entry) in self._epochs.items():
@@ -539,9 +522,6 @@ class Fetch:
             there = sum(len(world.batch(r).data) for r in row.log[entry:end])
             size += min(there, self.wanted[key].max_bytes)
         return bool(size >= self.request.body["min_bytes"])
-
-    def expire(self) -> None:
-        self._over = True
 
     def answer(self) -> Message:
         self.read()

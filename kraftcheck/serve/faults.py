@@ -18,7 +18,7 @@ import msgspec
 
 from kraftcheck.reference.partition.messages import NOBODY
 from kraftcheck.serve.apis import BY_KEY, ERRORS
-from kraftcheck.serve.codec import Message, description, snake
+from kraftcheck.serve.codec import Message, description
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, by_topic
 from kraftcheck.serve.topics import created
@@ -33,7 +33,15 @@ UNDONE_BY: Final = {
     **{"cut": "join", "pause": "resume", "stale": "fresh"},
 }
 """What ends after `lasts_ms`, if that is said."""
-ON_BROKERS: Final = (*UNDONE_BY, *dict.fromkeys(UNDONE_BY.values()), "expire")
+_DOES: Final[Mapping[str, Callable[..., None]]] = {
+    **{"kill": World.kill, "stop": World.stop, "restart": World.restart, "expire": World.expire},
+    **{"pause": World.pause, "resume": World.resume},
+    "cut": lambda world, broker: world.cut(broker, False),
+    "join": lambda world, broker: world.cut(broker, True),
+    "stale": lambda world, broker: world.tell(broker, False),
+    "fresh": lambda world, broker: world.tell(broker, True),
+}
+ON_BROKERS: Final = tuple(_DOES)
 OF_ALL: Final = ("restart", "join")
 """What may be done to all brokers at once."""
 CUTS: Final = ("before", "after", "within")
@@ -108,8 +116,14 @@ class Faults:
         self._world = world
         self._hang_up = hang_up
         self._go_on = go_on
-        self.commands: dict[str, Command] = {}
-        """Those of others."""
+        self.commands: dict[str, Command] = {
+            **dict.fromkeys(ON_BROKERS, self._on_brokers),
+            "move": lambda said: world.move(self._partition(said)),
+            "elect": lambda said: world.elect(self._partition(said)),
+            "create": lambda said: created(world, said),
+            **{"heal": self._heal, "fire": self._fire, "reset": self._reset},
+        }
+        """By name; others add theirs."""
         self.moves: list[Move] = []
         self.invented = 0
         """Answers."""
@@ -149,14 +163,11 @@ class Faults:
         return self._do(said)(said) or ""
 
     def _do(self, said: Mapping[str, Any]) -> Command:
-        name = str(said.get("do"))
-        found: Any = self.commands.get(name) or getattr(self, f"_do_{snake(name)}", None)
+        found = self.commands.get(str(said.get("do")))
         if found is None:
-            own = [name.removeprefix("_do_") for name in dir(self) if name.startswith("_do_")]
-            known = sorted({*own, *self.commands} - {"heal", "restore"})
+            known = sorted(self.commands.keys() - {"heal", "restore"})
             raise _Unknown(f"no command {said.get('do')!r}; there are {', '.join(known)}")
-        do: Command = found
-        return do
+        return found
 
     def _broker(self, said: Mapping[str, Any]) -> int:
         """A number, `coordinator`, or `leader of t-0`, `follower of t-0`."""
@@ -183,59 +194,24 @@ class Faults:
             raise ValueError(f"no partition {said['topic']}-{said['partition']}")
         return found
 
-    def _do_kill(self, said: Mapping[str, Any]) -> None:
-        self._world.kill(self._broker(said), *_lost(said))
+    def _brokers(self, said: Mapping[str, Any]) -> Collection[int]:
+        if said["broker"] == "all" and said["do"] in OF_ALL:
+            return self._world.setup.brokers
+        return [self._broker(said)]
 
-    def _do_restart(self, said: Mapping[str, Any]) -> None:
-        if said["broker"] == "all":
-            for broker in self._world.setup.brokers:
-                self._world.restart(broker)
-        else:
-            self._world.restart(self._broker(said))
+    def _on_brokers(self, said: Mapping[str, Any]) -> None:
+        do, told = _DOES[said["do"]], self._brokers(said)
+        more = _lost(said) if said["do"] == "kill" else ()
+        for broker in told:
+            do(self._world, broker, *more)
 
-    def _do_stop(self, said: Mapping[str, Any]) -> None:
-        self._world.stop(self._broker(said))
-
-    def _do_move(self, said: Mapping[str, Any]) -> None:
-        self._world.move(self._partition(said))
-
-    def _do_elect(self, said: Mapping[str, Any]) -> None:
-        self._world.elect(self._partition(said))
-
-    def _do_cut(self, said: Mapping[str, Any]) -> None:
-        self._world.cut(self._broker(said), False)
-
-    def _do_join(self, said: Mapping[str, Any]) -> None:
-        for broker in (
-            self._world.setup.brokers if said["broker"] == "all" else [self._broker(said)]
-        ):
-            self._world.cut(broker, True)
-
-    def _do_pause(self, said: Mapping[str, Any]) -> None:
-        self._world.pause(self._broker(said))
-
-    def _do_resume(self, said: Mapping[str, Any]) -> None:
-        self._world.resume(self._broker(said))
-
-    def _do_stale(self, said: Mapping[str, Any]) -> None:
-        self._world.tell(self._broker(said), False)
-
-    def _do_fresh(self, said: Mapping[str, Any]) -> None:
-        self._world.tell(self._broker(said), True)
-
-    def _do_expire(self, said: Mapping[str, Any]) -> None:
-        self._world.expire(self._broker(said))
-
-    def _do_create(self, said: Mapping[str, Any]) -> str:
-        return created(self._world, said)
-
-    def _do_heal(self, said: Mapping[str, Any]) -> None:
+    def _heal(self, said: Mapping[str, Any]) -> None:
         """The end: clients are gone, and the cluster is to show that it makes progress."""
         self.moves.clear()
         self._hang_up()
         self._world.heal()
 
-    def _do_fire(self, said: Mapping[str, Any]) -> str:
+    def _fire(self, said: Mapping[str, Any]) -> str:
         """Moves that wait for a command of this name."""
         name = str(said["name"])
         fired = [move for move in self.moves if move.when.command == name]
@@ -243,7 +219,7 @@ class Faults:
             self._take(move)
         return "" if self._go_on(name) or fired else f"nothing waits for {name!r}"
 
-    def _do_reset(self, said: Mapping[str, Any]) -> str:
+    def _reset(self, said: Mapping[str, Any]) -> str:
         """The next `times` requests, as a move would be that says so."""
         asked = {key: said[key] for key in ("api", "client", "topic") if said.get(key)}
         if "broker" in said:
@@ -288,8 +264,8 @@ class Faults:
             return "a high watermark is that of a topic"
         if do not in ON_REQUESTS:
             self._do(said)
-            if do in ON_BROKERS and (said["broker"] != "all" or do not in OF_ALL):
-                self._broker(said)
+            if do in ON_BROKERS:
+                self._brokers(said)
             if do == "kill":
                 _lost(said)
             if do in ("move", "elect"):

@@ -8,16 +8,15 @@ of it, and can commit nothing. Groups of either protocol: classic.py, members.py
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kraftcheck.reference.partition.log import Record as Entry
-from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.batches import Batch
 from kraftcheck.serve.classic import ClassicGroup, ClassicRecord
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
-from kraftcheck.serve.logs import Followed, Promise, wrapped, write
+from kraftcheck.serve.logs import Followed, Leadership, Promise, not_leading
 from kraftcheck.serve.members import ConsumerGroup, ConsumerRecord
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -52,14 +51,9 @@ class GroupGone(ClassicRecord, frozen=True):
     """A group was deleted, with its offsets."""
 
 
-class Coordinator:
-    """A broker in one epoch of the log's leadership."""
-
-    def __init__(self, groups: Groups, broker: int, epoch: int, log: dict[str, Record]) -> None:
-        self._core = groups.core
-        self._log = groups.log
-        self._broker = broker
-        self._epoch = epoch
+class Coordinator(Leadership):
+    def __init__(self, groups: Groups, broker: int, log: dict[str, Record]) -> None:
+        super().__init__(groups.core, groups.log, broker)
         self._failed = False
         self.groups: dict[str, Group] = {}
         for id, record in log.items():
@@ -70,25 +64,17 @@ class Coordinator:
             self.groups[id].begin()
 
     def consumers(self, id: str, record: ConsumerRecord | None = None) -> ConsumerGroup:
-        return ConsumerGroup(id, self, self._core.world, record)
+        return ConsumerGroup(id, self, self.core.world, record)
 
     def is_active(self) -> bool:
-        row = self._log.row(self._broker)
-        leads = row.status == "Running" and row.role == "Leader"
-        return leads and row.leader_epoch == self._epoch and not self._failed
+        return super().is_active() and not self._failed
 
     def fail(self) -> None:
         """A write has failed: what is in memory is not what the log says, which is read again."""
         self._failed = True
 
-    def write(self, record: Any, told: Callable[[str], None]) -> None:
-        write(self._core, self._broker, self._log, wrapped(record), told)
-
-    def after(self, real_ms: int, what: Callable[[], None]) -> None:
-        self._core.after(real_ms, lambda: what() if self.is_active() else None)
-
     def new_id(self, client: str) -> str:
-        return self._core.new_id(client)
+        return self.core.new_id(client)
 
 
 class _Asked(Promise):
@@ -108,7 +94,7 @@ class Groups:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.log = core.world.offsets
-        self._coordinators: dict[int, tuple[int, Coordinator]] = {}
+        self._coordinators: dict[int, Coordinator] = {}
         records: Followed[dict[str, Record]]
         records = Followed(core.world, self.log, dict, _take, committed=False)
         self._records = records
@@ -134,15 +120,13 @@ class Groups:
 
     def of(self, broker: int) -> tuple[str, Coordinator | None]:
         """The coordinator that a broker is, or why it is none."""
-        row = self.log.row(broker)
-        error = self.log.handlers.rules.list_offsets_error(row)
+        error = not_leading(self.log, broker)
         if error != "NONE":
-            loading = error == "OFFSET_NOT_AVAILABLE"
-            return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", None
-        epoch, known = self._coordinators.get(broker, (UNDEFINED, None))
-        if known is None or epoch != row.leader_epoch or not known.is_active():
-            known = Coordinator(self, broker, row.leader_epoch, self._records.of(broker))
-            self._coordinators[broker] = row.leader_epoch, known
+            return error, None
+        known = self._coordinators.get(broker)
+        if known is None or not known.is_active():
+            known = Coordinator(self, broker, self._records.of(broker))
+            self._coordinators[broker] = known
         return "NONE", known
 
     # --- The classic protocol

@@ -20,7 +20,7 @@ from kraftcheck.serve.batches import UNSET, Batch, single
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.partition import ServedPartition
-from kraftcheck.serve.requests import Request
+from kraftcheck.serve.requests import Request, Waiting
 from kraftcheck.serve.world import World
 
 WRITE_MS: Final = 5000
@@ -143,6 +143,40 @@ def wrapped(record: Any, producer: int = UNSET, epoch: int = UNSET) -> Batch:
     return batch
 
 
+def not_leading(log: ServedPartition, broker: int) -> str:
+    """Why a broker coordinates nothing, as a client is told; NONE: it does."""
+    error = log.handlers.rules.list_offsets_error(log.row(broker))
+    if error == "NONE":
+        return error
+    return "COORDINATOR_LOAD_IN_PROGRESS" if error == "OFFSET_NOT_AVAILABLE" else "NOT_COORDINATOR"
+
+
+class Leadership:
+    """Of a log, by one broker in one epoch: for so long it coordinates what the log is about."""
+
+    def __init__(self, core: Core, log: ServedPartition, broker: int) -> None:
+        self.core = core
+        self.log = log
+        self.broker = broker
+        self.epoch = log.row(broker).leader_epoch
+
+    def is_active(self) -> bool:
+        row = self.log.row(self.broker)
+        leads = row.status == "Running" and row.role == "Leader"
+        return leads and row.leader_epoch == self.epoch
+
+    def write(self, record: Any, told: Callable[[str], None]) -> None:
+        write(self.core, self.broker, self.log, wrapped(record), told)
+
+    def after(self, real_ms: int, what: Callable[[], None]) -> None:
+        """Unless another one leads by then."""
+        self.core.after(real_ms, self.still(what))
+
+    def still(self, heard: Callable[..., None]) -> Callable[..., None]:
+        """What is heard only as long as nobody else leads."""
+        return lambda *of: heard(*of) if self.is_active() else None
+
+
 def write(
     core: Core, broker: int, log: ServedPartition, batch: Batch, told: Callable[[str], None]
 ) -> None:
@@ -158,14 +192,26 @@ def write(
 TOLD_ELSE: Final = "COORDINATOR_NOT_AVAILABLE"
 
 
-class Promise:
-    """An answer that somebody else will give."""
+class Appending(Waiting):
+    """A request that waits until its batches are replicated."""
+
+    def __init__(self, core: Core, request: Request) -> None:
+        super().__init__(request)
+        self.appends = Appends(core, request.broker)
+
+    def is_ready(self) -> bool:
+        return self.appends.are_settled()
+
+    def expire(self) -> None:
+        self.appends.expire()
+
+
+class Promise(Waiting):
+    """An answer that somebody else will give, who says so too when its time is over."""
 
     def __init__(self, request: Request, hurries: bool = False) -> None:
-        """hurries: as of `Waiting`."""
-        self.request = request
+        super().__init__(request)
         self.hurries = hurries
-        self.partitions: frozenset[ServedPartition] = frozenset()
         self._answer: Message | None = None
 
     def tell(self, answer: Message) -> None:
@@ -178,9 +224,6 @@ class Promise:
 
     def is_ready(self) -> bool:
         return self._answer is not None
-
-    def expire(self) -> None:
-        """Whoever promised says so."""
 
     def answer(self) -> Message | None:
         return self._answer

@@ -29,23 +29,18 @@ _Named: TypeAlias = tuple[str | None, ServedTopic | None]
 """What was asked for by name, or by id, and what there is."""
 
 
-class Settling:
+class Settling(Waiting):
     """Waits until everybody knows the leaders of partitions, or for so long."""
 
     def __init__(
         self, request: Request, partitions: Iterable[ServedPartition], answer: Serve
     ) -> None:
-        self.request = request
-        self.hurries = True
+        super().__init__(request)
         self.partitions = frozenset(partitions)
         self._answer = answer
-        self._over = False
 
     def is_ready(self) -> bool:
-        return self._over or all(each.is_settled() for each in self.partitions)
-
-    def expire(self) -> None:
-        self._over = True
+        return self.is_over or all(each.is_settled() for each in self.partitions)
 
     def answer(self) -> Message | None:
         answer = self._answer(self.request)

@@ -20,8 +20,8 @@ from kraftcheck.serve.classic import ClassicGroup
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import Committed, GroupGone, Groups, OffsetGone, answered
-from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appends, Followed, Promise, wrapped
-from kraftcheck.serve.partition import ServedPartition, ServedTopic
+from kraftcheck.serve.logs import TOLD, TOLD_ELSE, WRITE_MS, Appending, Followed, Promise, wrapped
+from kraftcheck.serve.partition import ServedTopic
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting, by_topic
 from kraftcheck.serve.world import INTERNAL
@@ -313,15 +313,12 @@ class Offsets:
         return told
 
 
-class Commit:
+class Commit(Appending):
     """A commit that waits until its records are replicated."""
 
     def __init__(self, core: Core, request: Request) -> None:
-        self.request = request
-        self.hurries = True
-        self.partitions: frozenset[ServedPartition] = frozenset()
+        super().__init__(core, request)
         self.topics: list[Message] = []
-        self.appends = Appends(core, request.broker)
 
     def told(self, slot: Message) -> Callable[[str, int], None]:
         """Who hears what became of a slot's record."""
@@ -331,12 +328,6 @@ class Commit:
             slot["error_code"] = ERRORS[known]
 
         return heard
-
-    def is_ready(self) -> bool:
-        return self.appends.are_settled()
-
-    def expire(self) -> None:
-        self.appends.expire()
 
     def answer(self) -> Message:
         return {"topics": self.topics}

@@ -18,7 +18,6 @@ import msgspec
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
-    CONTROLLER,
     NOBODY,
     Input,
     ProduceRequest,
@@ -264,16 +263,13 @@ class ServedPartition(PartitionSimulation):
 
 
 class LivePartition(ServedPartition):
-    """Nobody looks at its steps while clients are served: what recorders, invariants and observers
-    are told of a step is not made. The tape is played again by a `ServedPartition`, whose answers
-    have to be these, byte by byte.
+    """Nobody looks at its steps while clients are served, so that followers may take several at
+    once. The tape is played again by a `ServedPartition`, whose answers have to be these, byte by
+    byte.
     """
 
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
-        machine: Any = self._machine
-        self._follow = machine.followed_by
-        self._broker_step = self._machine.brokers.step
         # Who is asked runs, and each message is for whom it says.
         self._answer_fetch = self.handlers.handle_replica_fetch_request
         self._take_answer = self.handlers.handle_replica_fetch_response
@@ -375,37 +371,6 @@ class LivePartition(ServedPartition):
         was = self._states[node]
         self._rows[node] = row
         self._states[node] = State(was.machine, node, was.known, row, True, wants, was.steps)
-
-    def take(self, node: int, input: KnownInput) -> Step | None:
-        if node == CONTROLLER:
-            return super().take(node, input)
-        before = self._states[node]
-        row: BrokerRow = before.row
-        outcome = self._broker_step(node, row, input.value)
-        if outcome is None:
-            return None
-        self.handler_calls += 1
-        after = before
-        if outcome.row is not row:
-            self._rows[node] = outcome.row
-            after = self._states[node] = self._follow(before, outcome.row)
-        sent: Any = outcome.sent
-        seen = notable(row, outcome.row, sent)
-        step = Step(before, input, after, (), outcome.ignored, True, seen, ())
-        for message in sent:
-            if message.destination == CLIENTS and message.request.client != PROBE:
-                self.world.stirred = True
-                self.world.owner.answered(self, message)
-                continue
-            said = known(message)
-            if type(message) is not ReplicaFetchResponse or not self.pace.parks(node, said):
-                self.network.send(self.now, node, ((message.destination, said),))
-        if after.wants is not before.wants:
-            self.pace.look(node, after)
-        if seen:
-            self._follow_up(node, step)
-            self.stepped(step)
-        return step
 
 
 class ObservedPartition(ServedPartition):

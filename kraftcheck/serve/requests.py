@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -37,20 +38,27 @@ class Request(msgspec.Struct, eq=False):
     """An error that is told in place of the answer."""
 
 
-class Waiting(Protocol):
+class Waiting(ABC):
     """A request that is not answered yet (Kafka's purgatory)."""
 
-    request: Request
-    partitions: frozenset[ServedPartition]
+    partitions: frozenset[ServedPartition] = frozenset()
     """Whose news may end the waiting; none: any may."""
-    hurries: bool
+    hurries = True
     """Whether it is only the cluster that is waited for, whose time may leap then."""
+    is_over = False
+    """Whether its time is."""
 
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    @abstractmethod
     def is_ready(self) -> bool: ...
+
     def expire(self) -> None:
         """Its time is over: it is to be ready."""
-        ...
+        self.is_over = True
 
+    @abstractmethod
     def answer(self) -> Message | None: ...
 
 

@@ -22,7 +22,7 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.coordinator import Tenure, Transaction, TransactionRecord
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.groups import answered
-from kraftcheck.serve.logs import Followed, Promise
+from kraftcheck.serve.logs import Followed, Promise, not_leading
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.producers import Producers, Transactional
 from kraftcheck.serve.requests import Request, Serve, Waiting
@@ -75,11 +75,11 @@ class Transactions:
         log = self.log
         if log is None:
             return "NOT_COORDINATOR", None
-        row = log.row(broker)
-        error = log.handlers.rules.list_offsets_error(row)
-        if error != "NONE" or row.status != "Running":
-            loading = error == "OFFSET_NOT_AVAILABLE"
-            return "COORDINATOR_LOAD_IN_PROGRESS" if loading else "NOT_COORDINATOR", None
+        error = not_leading(log, broker)
+        if error == "NONE" and log.row(broker).status != "Running":
+            error = "NOT_COORDINATOR"
+        if error != "NONE":
+            return error, None
         known = self._tenures.get(broker)
         if known is None or not known.is_active():
             if self._records is None:

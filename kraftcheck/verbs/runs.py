@@ -90,10 +90,8 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
         from kraftcheck.screen import Columns
         from kraftcheck.traces.foreign.describe import of_node
 
-        try:
+        with exits.refusing(ValueError):
             tables = list(of_node(kind))
-        except ValueError as error:
-            raise exits.BadInput(str(error)) from None
         for heading, rows in tables:
             columns = Columns(("field", "what stands there", "what it means"), rows)
             click.echo(heading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -110,29 +110,12 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @BUG
 @judged
 def serve(
-    brokers: int,
-    seed: int,
-    port: int,
-    admin_port: int,
-    host: str,
-    speed: int,
-    partitions: int,
-    min_insync_replicas: int,
-    no_auto_create: bool,
-    out: Path | None,
-    data: Path | None,
-    judge: int,
-    until_eof: bool,
-    log: bool,
-    users: tuple[str, ...],
-    super_users: tuple[str, ...],
-    certificate: Path | None,
-    plan: Path | None,
-    scenario: Plan,
     shrink: bool,
     tape: Path | None,
-    bug: str | None,
+    out: Path | None,
+    judge: int,
     screen: Screen,
+    **options: Any,
 ) -> int:
     """Serve a simulated cluster to Kafka's clients, and check it.
 
@@ -141,7 +124,6 @@ def serve(
     Example: kraftcheck serve --replay runs/serve/tape-1
     """
     from kraftcheck.serve import command as work
-    from kraftcheck.serve.world import Setup
 
     if shrink and tape is None:
         raise click.UsageError("--shrink is for --replay")
@@ -149,31 +131,8 @@ def serve(
         return work.shrink(tape, out=out, screen=screen)
     if tape is not None:
         return work.replay(tape, out=out, judge=judge, screen=screen)
-    setup = Setup(
-        seed=seed,
-        host=host,
-        ports=tuple([port and port + broker for broker in range(brokers)]),
-        speed=speed,
-        partitions=partitions,
-        min_insync_replicas=min_insync_replicas,
-        auto_create=not no_auto_create,
-        bug=bug,
-        users=_named(users, super_users),
-        super_users=super_users,
-    )
-    return work.serve(
-        setup,
-        plan=plan,
-        scenario=scenario,
-        certificate=certificate,
-        out=out,
-        admin_port=admin_port,
-        judge=judge,
-        until_eof=until_eof,
-        log=log,
-        screen=screen,
-        data=data,
-    )
+    options["users"] = _named(options["users"], options["super_users"])
+    return work.serve(out=out, judge=judge, screen=screen, **options)
 
 
 def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

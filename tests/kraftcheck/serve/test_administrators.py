@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from tests.kraftcheck.serve.kafka_answers import QUESTIONS, SECOND, TOPIC, comparable, prepared
-from tests.kraftcheck.serve.wire import Wire
+from tests.kraftcheck.serve.wire import Wire, with_topic
 
 
 def test_answers_are_kafkas() -> None:
@@ -31,8 +31,7 @@ def elect(wire: Wire, kind: int = 0, topics: list[Message] | None = None) -> lis
 
 
 def test_the_preferred_leader_leads_again_when_it_is_asked_for() -> None:
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     first = wire.leader()
     assert elect(wire) == []
     wire.do("move", topic="t", partition=0)
@@ -118,8 +117,7 @@ def test_the_quorum_is_one_controller_and_brokers_that_read_it() -> None:
 
 def test_a_partition_may_be_given_the_replicas_that_it_has() -> None:
     """KIP-455: nothing is in progress, and the replicas of a served partition are a constant."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     found = wire.core.world.partition("t", 0)
     assert found is not None
     replicas = list(found.constants.replicas)

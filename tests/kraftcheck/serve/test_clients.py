@@ -12,7 +12,7 @@ import os
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +25,7 @@ from kraftcheck.serve.apis import BY_KEY
 from kraftcheck.serve.codec import Versions
 from kraftcheck.serve.tape import Entry, entries
 from tests.kraftcheck.serve.test_front import kcat_of_debian
-from tests.kraftcheck.serve.wire import Wire, frame
+from tests.kraftcheck.serve.wire import frame, with_topic
 
 RECORDS: Final = 6
 WAITS_S: Final = 40.0
@@ -53,21 +53,6 @@ Write: TypeAlias = Callable[[Cluster, str], None]
 Read: TypeAlias = Callable[[Cluster, str, str], list[bytes]]
 """All records of a topic, by assignment; or, where a group is named, as its member, which commits.
 """
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[Process]:
-    made = Process("--judge", "0", "--min-insync-replicas", "2")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cluster(process: Process) -> Iterator[Cluster]:
-    yield process.cluster
-    assert process.cluster.describe()["unserved"] == []
-    verdict = process.cluster.end()
-    assert verdict.verdict == "holds", str(verdict)
 
 
 def expected() -> list[bytes]:
@@ -353,8 +338,7 @@ def test_what_is_not_served_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("kraftcheck.serve.core.versions", wrong)
     core._reading.cache_clear()
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     body = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
     assert wire.send(0, frame("Produce", 9, body)) == [None]
     assert [*wire.core.unserved] == ["API 0 version 9, asked by 't'"]

@@ -17,16 +17,24 @@ from kraftcheck.serve.data import Produce
 from kraftcheck.serve.pace import ServedPace
 from kraftcheck.serve.topics import SETTINGS
 from tests.kraftcheck.serve.test_codec import made
-from tests.kraftcheck.serve.wire import PORTS, SECOND, Wire, answer, bases, batch, frame
+from tests.kraftcheck.serve.wire import (
+    PORTS,
+    SECOND,
+    Wire,
+    answer,
+    bases,
+    batch,
+    frame,
+    producing,
+    with_topic,
+)
 
 NONE, NOT_LEADER = ERRORS["NONE"], ERRORS["NOT_LEADER_OR_FOLLOWER"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create()
-    return made
+    return with_topic()
 
 
 # --- Offsets: an entry is a batch
@@ -51,13 +59,7 @@ def test_an_off_by_one_in_the_map_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
     right = world.World.entry_at
     monkeypatch.setattr(world.World, "entry_at", lambda *of: right(*of) + 1)
     with pytest.raises(AssertionError):
-        test_offsets_count_records_and_not_batches(_with_topic())
-
-
-def _with_topic() -> Wire:
-    made = Wire()
-    made.create()
-    return made
+        test_offsets_count_records_and_not_batches(with_topic())
 
 
 def test_a_time_is_looked_up_in_the_records(wire: Wire) -> None:
@@ -122,8 +124,7 @@ def test_what_is_no_batch_is_refused(
 
 
 def test_without_acks_nothing_is_answered_and_an_error_ends_the_connection(wire: Wire) -> None:
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    sent = frame("Produce", 9, {"acks": 0, "timeout_ms": 1, "topic_data": topics})
+    sent = frame("Produce", 9, producing(batch(b"v"), 0, 1))
     assert wire.send(wire.leader(), sent) == []
     assert wire.offset(-1)["offset"] == 1
     assert wire.send((wire.leader() + 1) % 3, sent) == [None]
@@ -136,8 +137,7 @@ def test_acks_of_all_wait_for_in_sync_replicas_and_time_out() -> None:
     for broker in range(3):
         if broker != leader:
             wire.do("kill", broker=broker)
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    sent = frame("Produce", 9, {"acks": -1, "timeout_ms": 10, "topic_data": topics})
+    sent = frame("Produce", 9, producing(batch(b"v"), -1, 10))
     wire.taped.arrive("frame", wire.now, leader, sent)
     assert not [e for e in wire.taped.left() if e.connection == leader]
     assert wire.core.waits(leader)
@@ -159,8 +159,7 @@ def test_a_fetch_waits_for_records(wire: Wire) -> None:
     leader = wire.leader()
     assert wire.send(leader, frame("Fetch", 11, body)) == []
     wire.taped.arrive("opened", wire.now, 9, b"%d" % leader)
-    data = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    sent = frame("Produce", 9, {"acks": 1, "timeout_ms": 1, "topic_data": data})
+    sent = frame("Produce", 9, producing(batch(b"v"), 1, 1))
     wire.taped.arrive("frame", wire.now, 9, sent)
     wire.wait(0.1)
     assert [e.connection for e in wire.taped.left()] == [9, leader]
@@ -171,8 +170,7 @@ def steps_of_batches(wire: Wire, batches: int) -> int:
     partition = wire.core.world.partition("t", 0)
     assert partition is not None
     before = partition.handler_calls
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    data = frame("Produce", 9, {"acks": -1, "timeout_ms": 5000, "topic_data": topics})
+    data = frame("Produce", 9, producing(batch(b"v"), -1, 5000))
     for _ in range(batches):
         now = wire.core.world.now
         wire.taped.arrive("frame", now, wire.leader(), data)

@@ -34,11 +34,13 @@ from tests.kraftcheck.serve.wire import PORTS, Wire, batch
 NONE = ERRORS["NONE"]
 
 
-def begun(folder: Path, tape: BytesIO | None = None) -> tuple[Data, Wire]:
-    taped = Taped(Setup(seed=1, ports=PORTS), BytesIO() if tape is None else tape)
+def begun(folder: Path) -> tuple[Data, Wire]:
+    sink = BytesIO()
+    taped = Taped(Setup(seed=1, ports=PORTS), sink)
     data = Data(folder)
     data.begin(taped, Clock(20))
     wire = Wire(taped)
+    wire.sink = sink
     wire.now = taped.core.world.now
     return data, wire
 
@@ -63,8 +65,7 @@ def test_a_cluster_begins_with_what_another_has_acknowledged(tmp_path: Path) -> 
     before, topic = values(wire), wire.core.world.topics["t"]
     assert len(before) == 5
     del data, wire  # As a kill: nothing is closed.
-    tape = BytesIO()
-    _, wire = begun(tmp_path / "data", tape)
+    _, wire = begun(tmp_path / "data")
     assert values(wire) == before
     again = wire.core.world.topics["t"]
     assert len(again.partitions) == 2 and again.id != topic.id
@@ -74,9 +75,7 @@ def test_a_cluster_begins_with_what_another_has_acknowledged(tmp_path: Path) -> 
     assert (repeated["error_code"], repeated["base_offset"]) == (NONE, 8)
     following = wire.produce(batch(b"v5", producer=(1001, 0, 10)))
     assert (following["error_code"], following["base_offset"]) == (NONE, 10)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(tape.getvalue())
-    played = replayed(tmp_path / "tape")
+    played = replayed(wire.tape(tmp_path / "tape"))
     assert played.difference is None and not played.violated
 
 
@@ -198,8 +197,7 @@ def test_records_that_were_deleted_are_gone_from_the_next_clusters_too(
 ) -> None:
     with_deleted(tmp_path / "data", *offsets)
     for generation in (2, 3):
-        tape = BytesIO()
-        data, wire = begun(tmp_path / "data", tape)
+        data, wire = begun(tmp_path / "data")
         assert wire.offset(-2)["offset"] == offsets[-1]
         assert wire.fetch(offsets[-1] - 1)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
         assert wire.offset(-1)["offset"] == 12
@@ -211,9 +209,7 @@ def test_records_that_were_deleted_are_gone_from_the_next_clusters_too(
             for place in read(of_broker(tmp_path / "data", generation, broker)).places:
                 found = judge(place.path, place.common).findings
                 assert not [each for each in found if each.weight != "report"]
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape-1").write_bytes(tape.getvalue())
-    said = judged(tmp_path / "tape-1")
+    said = judged(wire.tape(tmp_path / "tape"))
     assert (said.verdict, said.reasons) == ("holds", [])
 
 

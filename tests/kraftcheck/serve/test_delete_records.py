@@ -12,7 +12,7 @@ from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Windows
 from kraftcheck.serve.world import World
-from tests.kraftcheck.serve.wire import Wire, batch
+from tests.kraftcheck.serve.wire import Wire, batch, with_topic
 
 EARLIEST, LATEST = -2, -1
 
@@ -30,8 +30,7 @@ def delete(
 
 def with_batches() -> Wire:
     """Offsets 0 to 11, in four batches of three."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for at in range(4):
         wire.produce(batch(b"a", b"b", b"c", producer=(7, 0, 3 * at)))
     return wire
@@ -110,12 +109,6 @@ def test_another_leader_and_a_follower_that_was_away_begin_there_too() -> None:
     assert starts(wire)[0] == 6
 
 
-def ended(wire: Wire, path: Path) -> Path:
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
-
-
 def test_a_session_with_deletions_is_played_again_and_judged(tmp_path: Path) -> None:
     wire = with_batches()
     delete(wire, 4)
@@ -125,7 +118,7 @@ def test_a_session_with_deletions_is_played_again_and_judged(tmp_path: Path) -> 
     delete(wire, 9)
     wire.produce(batch(b"d", producer=(7, 0, 12)))
     starts(wire)
-    said = judged(ended(wire, tmp_path / "tape-1"))
+    said = judged(wire.tape(tmp_path / "tape-1"))
     assert (said.verdict, said.reasons) == ("holds", [])
 
 
@@ -135,7 +128,7 @@ def test_its_steps_are_those_of_the_spec_also_where_the_log_is_cut(tmp_path: Pat
     delete(wire, 4)
     delete(wire, 9)
     wire.produce(batch(b"d", producer=(7, 0, 12)))
-    tape = ended(wire, tmp_path / "tape-1")
+    tape = wire.tape(tmp_path / "tape-1")
     windows = Windows(10_000)
     replayed(tape, watched=False, observer=windows.take)
     assert windows.unjudged == {} and windows.refused(tmp_path / "verdicts") == []
@@ -153,5 +146,5 @@ def test_a_deletion_that_nobody_asked_for_is_a_loss(
         World, "start_of", lambda self, *of: 12 if of[0].topic.name == "t" else real(self, *of)
     )
     assert wire.fetch(0)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
-    said = judged(ended(wire, tmp_path / "tape-1"))
+    said = judged(wire.tape(tmp_path / "tape-1"))
     assert said.verdict != "holds"

@@ -29,27 +29,15 @@ from kraftcheck.live.witness.jars import class_path
 from kraftcheck.serve import admin, front
 from kraftcheck.serve.admin import Cluster, CommandError, Process
 from kraftcheck.serve.world import Setup
-from tests.kraftcheck.serve.wire import batch, frame
+from tests.kraftcheck.serve.wire import batch, frame, producing
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
 RECORDS = 20
 
 
-@pytest.fixture(scope="module")
-def process() -> Iterator[Process]:
-    made = Process("--judge", "0", "--min-insync-replicas", "2")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cluster(process: Process) -> Iterator[Cluster]:
-    """What no client here may do: ask for what is not served, or find a rule broken."""
-    yield process.cluster
-    assert process.cluster.describe()["unserved"] == []
-    verdict = process.cluster.end()
-    assert verdict.verdict == "holds", str(verdict)
+def run(*call: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(call, capture_output=True, text=True, **how)
 
 
 def expected(prefix: str) -> list[bytes]:
@@ -231,9 +219,7 @@ def kcat_of_debian(folder: Path) -> list[str]:
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         pytest.skip("kcat is not installed, and this is no Debian")
     packages = ("kcat", "librdkafka1", "libyajl2")
-    got = subprocess.run(
-        ["apt-get", "download", *packages], cwd=folder, capture_output=True, text=True, timeout=120
-    )
+    got = run("apt-get", "download", *packages, cwd=folder, timeout=120)
     if got.returncode:
         pytest.skip(f"kcat is not installed, nor to be had: {got.stderr.strip()[-200:]}")
     for package in folder.glob("*.deb"):
@@ -249,8 +235,8 @@ def test_kcat(cluster: Cluster, tmp_path: Path) -> None:
     cluster.create_topic("t")
 
     def kcat(*said: str, data: str = "") -> str:
-        call = [*program, "-b", cluster.bootstrap_servers, *said]
-        done = subprocess.run(call, input=data, capture_output=True, text=True, timeout=60)
+        call = (*program, "-b", cluster.bootstrap_servers, *said)
+        done = run(*call, input=data, timeout=60)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -281,8 +267,8 @@ def test_java(cluster: Cluster, repo_root: Path) -> None:
     """Kafka's own client, of the version whose messages are served."""
     jars = os.pathsep.join(class_path().entries)
     source = repo_root / "examples/serve/Session.java"
-    call = ["java", "-Xmx256m", "-cp", jars, str(source), cluster.bootstrap_servers]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    call = ("java", "-Xmx256m", "-cp", jars, str(source), cluster.bootstrap_servers)
+    done = run(*call, timeout=120)
     told = dict(line.split() for line in done.stdout.splitlines())
     wanted = {"brokers": "3", "records": "40", "end": "40", "first": "0", "committed": "40"}
     wanted |= {"classic": "40", "consumer": "40", "committed-transactions": "5"}
@@ -680,9 +666,7 @@ def handled_of_who_takes_none(tmp_path: Path) -> int:
     fetch = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1}
     asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
     wanted = frame("Fetch", 11, fetch | {"topics": [{"topic": "t", "partitions": [asked]}]})
-    data = [{"index": 0, "records": batch(bytes(900_000))}]
-    topics = [{"name": "t", "partition_data": data}]
-    written = frame("Produce", 9, {"acks": 1, "timeout_ms": 5000, "topic_data": topics})
+    written = frame("Produce", 9, producing(batch(bytes(900_000)), 1))
     known = frame("ApiVersions", 0, {})
 
     def whole(data: bytes) -> bytes:
@@ -744,11 +728,7 @@ def test_a_child_ends_with_whoever_started_it() -> None:
 def test_a_port_that_is_taken() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        done = subprocess.run(
-            [*KRAFTCHECK, "serve", "--quiet", "--brokers", "1", "--port", str(port)],
-            capture_output=True,
-            text=True,
-        )
+        done = run(*KRAFTCHECK, "serve", "--quiet", "--brokers", "1", "--port", str(port))
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == f"kraftcheck: port {port} is taken\n"
 
@@ -759,17 +739,10 @@ def test_the_verb_serves_until_it_is_stopped_and_its_tape_is_judged_again(tmp_pa
     child = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None
     said = json.loads(child.stdout.readline())
-    told = subprocess.run(
-        [*KRAFTCHECK, "ctl", "--port", str(said["admin_port"]), "create", "name=t"],
-        capture_output=True,
-        text=True,
-    )
+    ctl = (*KRAFTCHECK, "ctl", "--port", str(said["admin_port"]))
+    told = run(*ctl, "create", "name=t")
     assert (told.returncode, told.stdout) == (0, "done: create name=t\n")
-    told = subprocess.run(
-        [*KRAFTCHECK, "ctl", "--port", str(said["admin_port"]), "end"],
-        capture_output=True,
-        text=True,
-    )
+    told = run(*ctl, "end")
     assert (told.returncode, json.loads(told.stdout)["verdict"]) == (0, "holds")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
@@ -777,9 +750,7 @@ def test_the_verb_serves_until_it_is_stopped_and_its_tape_is_judged_again(tmp_pa
     found = json.loads(out)
     assert (child.returncode, found["verdict"]) == (0, "holds")
     assert found["tape"] == said["tape"].replace("tape-1", "tape-2")
-    again = subprocess.run(
-        [*KRAFTCHECK, "serve", "--replay", found["tape"], *options], capture_output=True, text=True
-    )
+    again = run(*KRAFTCHECK, "serve", "--replay", found["tape"], *options)
     assert again.returncode == 0
     assert json.loads(again.stdout)["steps"] == found["steps"]
 
@@ -813,13 +784,12 @@ def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
     plan, scenario = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "test_plan.py").write_text(PLANNED)
-    done = subprocess.run(PYTEST, cwd=tmp_path, capture_output=True, text=True)
+    done = run(*PYTEST, cwd=tmp_path)
     assert "8 passed" in done.stdout, done.stdout
     (tmp_path / "scenario.toml").write_text(scenario)
     own = tmp_path / "test_scenario.py"
     own.write_text(OF_SCENARIO)
-    call = [*PYTEST, "--kafka-scenario", "scenario.toml", str(own)]
-    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    done = run(*PYTEST, "--kafka-scenario", "scenario.toml", str(own), cwd=tmp_path)
     assert "2 passed" in done.stdout, done.stdout
 
 
@@ -845,8 +815,7 @@ def test_plan(kafka_cluster, kafka_plan):
 def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('[[move]]\ndo = "kill"\nbroker = 1\nwhen = { api = "Send" }\n')
-    call = [*KRAFTCHECK, "serve", "--quiet", "--plan", str(path), "--out", str(tmp_path)]
-    done = subprocess.run(call, capture_output=True, text=True)
+    done = run(*KRAFTCHECK, "serve", "--quiet", "--plan", str(path), "--out", str(tmp_path))
     assert (done.returncode, done.stdout) == (3, "")
     assert re.fullmatch(
         "kraftcheck: the plan: no API 'Send' is served; there are .*, in {.*}\n", done.stderr
@@ -856,9 +825,7 @@ def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
 def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:
     """Z58 forgets which batches it has: the second test's repeated batch is there twice."""
     (tmp_path / "test_own.py").write_text(TESTS)
-    done = subprocess.run(
-        [*PYTEST, "--kafka-bug", "Z58"], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run(*PYTEST, "--kafka-bug", "Z58", cwd=tmp_path)
     assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "NoDuplicate is violated in t-0" in done.stdout
     assert "again: kraftcheck serve --replay" in done.stdout

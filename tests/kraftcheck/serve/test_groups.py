@@ -14,16 +14,14 @@ from kraftcheck.serve import members
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from tests.kraftcheck.serve.wire import Wire, answer, frame
+from tests.kraftcheck.serve.wire import Wire, answer, frame, with_topic
 
 NONE = ERRORS["NONE"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create(partitions=4)
-    return made
+    return with_topic(partitions=4)
 
 
 class Classic:
@@ -387,10 +385,7 @@ def test_a_coordinator_that_gives_away_what_is_held_is_found(
     monkeypatch.setattr(GroupRules, "is_free", lambda *_: True)
     beat(wire, "a", 0, [])
     beat(wire, "b", 0, [])
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    said = judged(path)
+    said = judged(wire.tape(tmp_path / "tape"))
     assert said.verdict == "violated"
     assert "is violated in group g" in said.reasons[0]
 
@@ -400,8 +395,5 @@ def test_a_tape_of_groups_is_played_again(wire: Wire, tmp_path: Path) -> None:
     said = beat(wire, "a", 0, [], group_id="h")
     beat(wire, "b", 0, [], group_id="h")
     beat(wire, "a", said["member_epoch"], [0, 1, 2, 3], group_id="h")
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    found = judged(path)
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.reasons) == ("holds", [])

@@ -15,22 +15,18 @@ from kraftcheck.serve.faults import INVENTED, invented
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.requests import Request
 from kraftcheck.serve.tape import replayed
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, producing, with_topic
 
 NONE = ERRORS["NONE"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create()
-    return made
+    return with_topic()
 
 
 def sent(wire: Wire) -> list[bytes | None]:
-    topics = [{"name": "t", "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-    body = {"acks": -1, "timeout_ms": 1000, "topic_data": topics}
-    return wire.send(wire.leader(), frame("Produce", 9, body))
+    return wire.send(wire.leader(), frame("Produce", 9, producing(batch(b"v"), timeout_ms=1000)))
 
 
 # --- When
@@ -179,10 +175,7 @@ def test_what_else_is_done_is_judged_and_replayed(wire: Wire, tmp_path: Path) ->
     wire.do("kill", broker=0)
     wire.do("restart", broker=0)
     wire.do("pause", broker=1)
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    found = judged(path)
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.reasons) == ("holds", [])
 
 
@@ -214,10 +207,7 @@ def test_an_answer_is_invented_and_counted(wire: Wire, tmp_path: Path) -> None:
         assert wire.produce(batch(b"v"))["error_code"] == ERRORS["NOT_ENOUGH_REPLICAS"]
     assert wire.produce(batch(b"v"))["error_code"] == NONE
     assert wire.offset(-1)["offset"] == 1
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    found = judged(path)
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.invented) == ("holds", 2)
 
 
@@ -260,10 +250,7 @@ def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
     wire.wait(12)
     assert [p.controller.partition.isr for p in wire.core.world.all] == [(0, 1, 2)] * 3
     assert wire.do("cut", broker=1, lasts_ms=300) == ""
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    found = judged(path)
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.reasons) == ("holds", [])
 
 
@@ -368,8 +355,7 @@ def test_a_move_that_is_needed_is_kept(tmp_path: Path, monkeypatch: pytest.Monke
     def promise(core: Any) -> str:
         return "NobodyDies" if len(core.world.up()) < 3 else ""
 
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     for nth in (1, 2, 3):
         wire.do("delay", ms=1, when={"api": "Produce", "nth": nth})
     wire.do("kill", broker=1, when={"api": "Produce", "nth": 2})

@@ -73,7 +73,7 @@ def test_plans_that_mean_nothing(text: str, why: str, tmp_path: Path) -> None:
     ("data", "why"),
     [
         (b"kraftcheck tape 1\n", "a tape of another version: play it with the kit that wrote it"),
-        (b"", "no tape; this one writes and plays"),
+        (b"", "no tape; this one writes and plays `kraftcheck tape 5`"),
         (b"kraftcheck tape 5\n", "an empty tape"),
         (b"kraftcheck tape 5\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
         (b"kraftcheck tape 5\n\x00\x00\x00\x01\x01", "Expected `object`"),

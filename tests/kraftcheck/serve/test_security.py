@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.serve.acls import Acls
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, producing, with_topic
 
 NONE, WRONG = ERRORS["NONE"], ERRORS["SASL_AUTHENTICATION_FAILED"]
 
@@ -119,8 +119,7 @@ def test_mechanisms_that_there_are_not(wire: Wire) -> None:
 @pytest.fixture
 def known() -> Wire:
     """Without users: everybody is ANONYMOUS."""
-    made = Wire()
-    made.create()
+    made = with_topic()
     made.create("u")
     return made
 
@@ -284,8 +283,7 @@ class Named:
             topics = self.wire.ask(0, "Metadata", 4, topics=[{"name": name}])["topics"]
             return bool(topics[0]["error_code"] == DENIED)
         if api == "Produce":
-            data = [{"name": name, "partition_data": [{"index": 0, "records": batch(b"v")}]}]
-            said = self.wire.ask(0, "Produce", 9, acks=1, timeout_ms=1000, topic_data=data)
+            said = self.wire.ask(0, "Produce", 9, **producing(batch(b"v"), 1, topic=name))
             return bool(said["responses"][0]["partition_responses"][0]["error_code"] == DENIED)
         asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
         topics = [{"topic": name, "partitions": [asked]}]

@@ -10,13 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits
-from kraftcheck.exits import BadInput
 from kraftcheck.reference.partition.messages import ProduceRequest
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
 from kraftcheck.screen import Screen
 from kraftcheck.serve import command as serving, metadata
-from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core, Effect
 from kraftcheck.serve.judging import conformed, judged, recorded
 from kraftcheck.serve.partition import LivePartition
@@ -24,7 +21,7 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.unremembered import known
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions
-from tests.kraftcheck.serve.wire import Wire, batch
+from tests.kraftcheck.serve.wire import Wire, batch, plant, with_topic
 
 
 def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
@@ -48,10 +45,7 @@ def session(path: Path, bug: str | None = None, ends: bool = True) -> Path:
     for _ in range(2):
         wire.produce(batch(b"d", producer=(7, 0, 0)))
     wire.offset(-1)
-    if ends:
-        wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
+    return wire.tape(path, ends)
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +76,15 @@ def test_an_answer_that_does_not_follow_from_the_tape_is_seen(
     tape: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted nondeterminism: something counts across clusters."""
-    right, calls = metadata.Metadata._partition, iter(range(1000))
+    calls, path = iter(range(1000)), tape.with_name("planted")
 
-    def wrong(self: metadata.Metadata, *of: Any) -> Message:
-        told: Message = right(self, *of)
-        return told | {"leader_epoch": next(calls)}
+    def wrong(right: Any, *of: Any) -> Any:
+        return right(*of) | {"leader_epoch": next(calls)}
 
-    path = tape.with_name("planted")
-    monkeypatch.setattr(metadata.Metadata, "_partition", wrong)
-    wire = Wire()
-    wire.create()
+    plant(monkeypatch, metadata.Metadata, "_partition", wrong)
+    wire = with_topic()
     wire.ask(0, "Metadata", 9, topics=[{"name": "t"}])
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    said = judged(path)
+    said = judged(wire.tape(path))
     assert said.verdict == "violated"
     assert "gives another answer" in said.reasons[0]
 
@@ -104,16 +93,15 @@ def test_a_step_that_is_another_while_clients_are_served_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody looks at those steps: here a leader appends a batch of producer 7 twice."""
-    right = LivePartition.take
 
-    def wrong(self: LivePartition, node: int, input: KnownInput) -> Step | None:
+    def wrong(right: Any, self: LivePartition, node: int, input: KnownInput) -> Any:
         if isinstance(input.value, ProduceRequest) and input.value.producer == 7:
             plain = replace(input.value, producer=-1, producer_epoch=-1, sequence=-1, client=1)
             right(self, node, known(plain))
         return right(self, node, input)
 
     with monkeypatch.context() as planted:
-        planted.setattr(LivePartition, "take", wrong)
+        plant(planted, LivePartition, "take", wrong)
         path = session(tmp_path / "tape")
     assert "gives another answer" in judged(path).reasons[0]
 
@@ -124,13 +112,12 @@ def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.Monke
 
 
 def test_an_answer_too_many_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Core.hang_up
 
-    def wrong(self: Core) -> None:
+    def wrong(right: Any, self: Core) -> None:
         right(self)
         self.effects.append(Effect(1, b"more"))
 
-    monkeypatch.setattr(Core, "hang_up", wrong)
+    plant(monkeypatch, Core, "hang_up", wrong)
     assert "was none and is" in judged(tape).reasons[0]
 
 
@@ -145,23 +132,6 @@ def test_a_tape_without_its_end_is_not_judged_to_hold(tmp_path: Path) -> None:
     assert judged(path).verdict == "unknown"
     path.write_bytes(path.read_bytes()[:-3])
     assert judged(path).verdict == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "no tape; this one writes and plays `kraftcheck tape 5`"),
-        (b"kraftcheck tape 9\n", "a tape of another version: play it with the kit that wrote it"),
-        (b"kraftcheck tape 5\n", "an empty tape"),
-        (b"kraftcheck tape 5\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
-        (b"kraftcheck tape 5\n\0\0\0\1\xc0", "Expected `object`"),
-    ],
-)
-def test_what_is_no_tape(data: bytes, why: str, tmp_path: Path) -> None:
-    path = tmp_path / "tape"
-    path.write_bytes(data)
-    with pytest.raises(BadInput, match=why):
-        judged(path)
 
 
 def test_a_bound_of_steps_is_kept_and_said(tape: Path, tmp_path: Path) -> None:

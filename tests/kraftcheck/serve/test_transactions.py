@@ -14,16 +14,14 @@ from kraftcheck.serve import coordinator, producers
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
-from tests.kraftcheck.serve.wire import Wire, bases, batch
+from tests.kraftcheck.serve.wire import Wire, bases, batch, producing, with_topic
 
 NONE = ERRORS["NONE"]
 
 
 @pytest.fixture
 def wire() -> Wire:
-    made = Wire()
-    made.create(partitions=2)
-    return made
+    return with_topic(partitions=2)
 
 
 class Producer:
@@ -75,8 +73,7 @@ class Producer:
         at = self.wire.leader("t", partition)
         producer = self.id, self.epoch, self.sequences[partition]
         records = batch(*values, producer=producer, transactional=True)
-        topics = [{"name": "t", "partition_data": [{"index": partition, "records": records}]}]
-        body = {"transactional_id": "x", "acks": -1, "timeout_ms": 5000, "topic_data": topics}
+        body = {"transactional_id": "x", **producing(records, partition=partition)}
         said = self.wire.ask(at, "Produce", 12 if self.version == 2 else 9, **body)
         error: int = said["responses"][0]["partition_responses"][0]["error_code"]
         if error == NONE:
@@ -304,10 +301,7 @@ def test_offsets_are_committed_with_their_transaction(wire: Wire) -> None:
 
 def test_a_tape_of_transactions_is_played_again(wire: Wire, tmp_path: Path) -> None:
     test_a_transaction_outlives_coordinators_and_leaders(wire, 2)
-    wire.taped.finish(wire.now)
-    path = tmp_path / "tape"
-    path.write_bytes(wire.sink.getvalue())
-    said = judged(path)
+    said = judged(wire.tape(tmp_path / "tape"))
     assert (said.verdict, said.reasons) == ("holds", [])
 
 

@@ -30,10 +30,7 @@ def long(path: Path, batches: int, bug: str | None = None, ends: bool = True) ->
         wire.produce(batch(b"a", producer=(7, 0, at)))
         wire.produce(batch(b"b"))
     wire.produce(batch(b"a", producer=(7, 0, batches - 1)))
-    if ends:
-        wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
+    return wire.tape(path, ends)
 
 
 def lagging(path: Path, batches: int, bug: str | None = None) -> Path:

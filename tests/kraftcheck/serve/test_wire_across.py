@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,10 +28,11 @@ from kraftcheck.serve.wire_judged import findings
 from tests.kraftcheck.serve.test_data import begun
 from tests.kraftcheck.serve.test_groups import coordinator
 from tests.kraftcheck.serve.test_transactions import Producer
-from tests.kraftcheck.serve.wire import Wire, answer, batch, frame
+from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, plant, producing, with_topic
 
 NONE = ERRORS["NONE"]
-Plant = Callable[[Any], None]
+Wrong = Callable[..., Any]
+RESTORE = (restoring.Restoring, "_committed")
 
 
 def commit(wire: Wire, offset: int, broker: int | None = None) -> int:
@@ -96,17 +96,11 @@ def session(wire: Wire, version: int = 2) -> None:
     wire.fetch(0, isolation_level=1)
 
 
-def tape(path: Path, wire: Wire) -> Path:
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
-    return path
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_session_holds(tmp_path: Path, version: int) -> None:
     wire = Wire()
     session(wire, version)
-    path = tape(tmp_path / "tape", wire)
+    path = wire.tape(tmp_path / "tape")
     said = judged(path)
     assert (said.verdict, said.reasons) == ("holds", [])
     seen = WireHistory()
@@ -120,88 +114,61 @@ def test_a_session_holds(tmp_path: Path, version: int) -> None:
     assert decided == [*ends, *ends, ("", False), ("commit", True)]
 
 
-def leave_out_aborted(monkeypatch: Any) -> None:
+def leave_out_aborted(right: Any, *of: Any) -> Any:
     """An answer names no aborted transactions."""
-    right = data.Fetch._read_one
-
-    def wrong(self: data.Fetch, *of: Any) -> Any:
-        told, size = right(self, *of)
-        return told | {"aborted_transactions": []}, size
-
-    monkeypatch.setattr(data.Fetch, "_read_one", wrong)
+    told, size = right(*of)
+    return told | {"aborted_transactions": []}, size
 
 
-def name_too_many(monkeypatch: Any) -> None:
+def name_too_many(right: Any, *of: Any) -> Any:
     """An answer names the first transaction, which was committed."""
-    right = data.Fetch._read_one
-
-    def wrong(self: data.Fetch, *of: Any) -> Any:
-        told, size = right(self, *of)
-        if told.get("aborted_transactions"):
-            first = told["aborted_transactions"][0]
-            told["aborted_transactions"] = [{**first, "first_offset": 0}]
-        return told, size
-
-    monkeypatch.setattr(data.Fetch, "_read_one", wrong)
+    told, size = right(*of)
+    if told.get("aborted_transactions"):
+        first = told["aborted_transactions"][0]
+        told["aborted_transactions"] = [{**first, "first_offset": 0}]
+    return told, size
 
 
-def forget_open(monkeypatch: Any) -> None:
+def forget_open(right: Any, self: producers.Ongoing, watermark: int) -> int:
     """What is open is shown to readers of what is committed."""
-    monkeypatch.setattr(producers.Ongoing, "stable", lambda self, watermark: watermark)
+    return watermark
 
 
-def mark_half(monkeypatch: Any) -> None:
+def mark_half(right: Any, self: Any, key: Any, producer: int, m: Any, *more: Any) -> None:
     """A transaction that is committed is aborted in its second partition."""
-    right = coordinators.Tenure.mark
-
-    def wrong(self: Any, key: Any, producer: int, m: Any, *more: Any) -> None:
-        if key[1] == 1:
-            m = type(m)(**{**{f: getattr(m, f) for f in m.__struct_fields__}, "decision": "Abort"})
-        right(self, key, producer, m, *more)
-
-    monkeypatch.setattr(coordinators.Tenure, "mark", wrong)
+    if key[1] == 1:
+        m = type(m)(**{**_fields(m), "decision": "Abort"})
+    right(self, key, producer, m, *more)
 
 
-def answer_of_before(monkeypatch: Any) -> None:
+def answer_of_before(right: Any, self: Any, record: Any, at: int) -> None:
     """An OffsetFetch tells what was committed before the last commit."""
-    right = offsets.Kept._keep
-    kept: dict[Any, Any] = {}
-
-    def wrong(self: offsets.Kept, record: Any, at: int) -> None:
-        key = id(self), record.group
-        before, kept[key] = kept.get(key, (record, at)), (record, at)
-        right(self, *before)
-
-    monkeypatch.setattr(offsets.Kept, "_keep", wrong)
+    kept = vars(self).setdefault("before", {})
+    before, kept[record.group] = kept.get(record.group, (record, at)), (record, at)
+    right(self, *before)
 
 
-def answer_nothing(monkeypatch: Any) -> None:
-    monkeypatch.setattr(offsets.Kept, "_keep", lambda *_: None)
+def answer_nothing(*_: Any) -> None:
+    pass
 
 
-def answer_unasked(monkeypatch: Any) -> None:
+def answer_unasked(right: Any, *of: Any) -> Any:
     """It tells one more than was committed."""
-    right = offsets.Offsets._told
-
-    def wrong(self: Any, *of: Any) -> Any:
-        told = right(self, *of)
-        told["committed_offset"] += told["committed_offset"] >= 0
-        return told
-
-    monkeypatch.setattr(offsets.Offsets, "_told", wrong)
+    told = right(*of)
+    told["committed_offset"] += told["committed_offset"] >= 0
+    return told
 
 
-def keep_aborted(monkeypatch: Any) -> None:
+def keep_aborted(right: Any, self: Any, entry: Any, taken: Any) -> None:
     """Offsets of an aborted transaction are committed."""
-    right = offsets.Kept.take
+    value = taken.value
+    if isinstance(value, Ended):
+        value = value._replace(decision="Commit")
+    right(self, entry, type(taken)(**{**_fields(taken), "value": value}))
 
-    def wrong(self: offsets.Kept, entry: Any, taken: Any) -> None:
-        value = taken.value
-        if isinstance(value, Ended):
-            value = value._replace(decision="Commit")
-        right(self, entry, type(taken)(**{**_fields(taken), "value": value}))
 
-    monkeypatch.setattr(offsets.Kept, "take", wrong)
+READ, MARK = (data.Fetch, "_read_one"), (coordinators.Tenure, "mark")
+KEEP, TAKE, TELL = (offsets.Kept, "_keep"), (offsets.Kept, "take"), (offsets.Offsets, "_told")
 
 
 def _fields(struct: Any) -> dict[str, Any]:
@@ -226,29 +193,30 @@ def simple(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plant", "where", "words"),
+    ("at", "wrong", "where", "words"),
     [
-        (leave_out_aborted, "transactions", ("G1a",)),
-        (name_too_many, "transactions", ("poll-skip",)),
-        (forget_open, "transactions", ("future-read", "G1a")),
-        (mark_half, "transactions", ("G1a", "poll-skip")),
-        (answer_of_before, "committed offsets", ("stale-offset",)),
-        (answer_nothing, "committed offsets", ("offset-lost",)),
-        (answer_unasked, "committed offsets", ("unknown-offset",)),
-        (keep_aborted, "committed offsets", ("unknown-offset",)),
+        (READ, leave_out_aborted, "transactions", ("G1a",)),
+        (READ, name_too_many, "transactions", ("poll-skip",)),
+        ((producers.Ongoing, "stable"), forget_open, "transactions", ("future-read", "G1a")),
+        (MARK, mark_half, "transactions", ("G1a", "poll-skip")),
+        (KEEP, answer_of_before, "committed offsets", ("stale-offset",)),
+        (KEEP, answer_nothing, "committed offsets", ("offset-lost",)),
+        (TELL, answer_unasked, "committed offsets", ("unknown-offset",)),
+        (TAKE, keep_aborted, "committed offsets", ("unknown-offset",)),
     ],
 )
 def test_planted_faults_are_seen(
-    plant: Plant,
+    at: tuple[type, str],
+    wrong: Wrong,
     where: str,
     words: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant(monkeypatch)
+    plant(monkeypatch, *at, wrong)
     wire = Wire()
     simple(wire)
-    said = judged(tape(tmp_path / "tape", wire))
+    said = judged(wire.tape(tmp_path / "tape"))
     assert said.verdict == "violated"
     told = [each for each in said.reasons if each.startswith(f"of {where}, ")]
     assert told, said.reasons
@@ -259,20 +227,18 @@ def test_what_was_acknowledged_and_is_gone_is_missed_by_the_last_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody in the session reads."""
-    right = data.Produce.append
 
-    def wrong(self: data.Produce, partition: Any, slot: Any, records: Any) -> None:
+    def wrong(right: Any, self: data.Produce, partition: Any, slot: Any, records: Any) -> None:
         if b"second" in records:
             slot |= {"error_code": 0, "base_offset": 1, "log_start_offset": 0}
             return
         right(self, partition, slot, records)
 
-    monkeypatch.setattr(data.Produce, "append", wrong)
-    wire = Wire()
-    wire.create()
+    plant(monkeypatch, data.Produce, "append", wrong)
+    wire = with_topic()
     for value in (b"first", b"second"):
         wire.produce(batch(value))
-    path = tape(tmp_path / "tape", wire)
+    path = wire.tape(tmp_path / "tape")
     said = judged(path)
     assert said.verdict == "violated"
     assert "batch 1 sent" in said.reasons[0]
@@ -282,8 +248,7 @@ def test_what_was_acknowledged_and_is_gone_is_missed_by_the_last_client(
 
 def test_a_coordinator_that_was_replaced_may_not_know(tmp_path: Path) -> None:
     """Cut off from the others, it answers what it knows."""
-    wire = Wire()
-    wire.create()
+    wire = with_topic()
     assert commit(wire, 1) == NONE
     old = coordinator(wire)
     wire.do("cut", broker=old)
@@ -296,58 +261,46 @@ def test_a_coordinator_that_was_replaced_may_not_know(tmp_path: Path) -> None:
     (topic,) = wire.ask(old, "OffsetFetch", 7, **said)["topics"]
     assert topic["partitions"][0]["committed_offset"] == 1
     wire.do("join", broker=old)
-    found = judged(tape(tmp_path / "tape", wire))
+    found = judged(wire.tape(tmp_path / "tape"))
     assert (found.verdict, found.reasons) == ("holds", [])
 
 
 # --- What a cluster began with (`serve --data`)
 
 
-def answer_less(monkeypatch: Any) -> None:
+def answer_less(right: Any, self: Any, topic: Any, record: Any) -> None:
     """A restored offset is told as the one before it."""
-    right = restoring.Restoring._committed
+    append = self._append
 
-    def wrong(self: Any, topic: Any, record: Any) -> None:
-        append = self._append
+    def one_less(partition: Any, own: Any) -> Any:
+        return append(partition, wrapped(own.value._replace(offset=own.value.offset - 1)))
 
-        def one_less(partition: Any, own: Any) -> str:
-            said = own.value._replace(offset=own.value.offset - 1)
-            wrong: str = append(partition, wrapped(said))
-            return wrong
-
-        monkeypatch.setattr(self, "_append", one_less)
-        right(self, topic, record)
-        monkeypatch.setattr(self, "_append", append)
-
-    monkeypatch.setattr(restoring.Restoring, "_committed", wrong)
+    self._append = one_less
+    right(self, topic, record)
+    del self._append
 
 
-def lose_restored(monkeypatch: Any) -> None:
+def lose_restored(right: Any, self: Any, partition: Any, taken: Any) -> Any:
     """The batch of the last transaction was shown to the judge, and is not there."""
-    right = restoring.Restoring._append
-
-    def wrong(self: Any, partition: Any, taken: Any) -> str:
-        if taken.is_transactional and taken.value is None and taken.producer_epoch == 2:
-            taken.stamp(4, 1)
-            return ""
-        wrong: str = right(self, partition, taken)
-        return wrong
-
-    monkeypatch.setattr(restoring.Restoring, "_append", wrong)
+    if taken.is_transactional and taken.value is None and taken.producer_epoch == 2:
+        taken.stamp(4, 1)
+        return ""
+    return right(self, partition, taken)
 
 
 @pytest.mark.parametrize(
-    ("plant", "where", "words"),
+    ("at", "wrong", "where", "words"),
     [
-        (None, "", ()),
-        (leave_out_aborted, "transactions", ("G1a",)),
-        (answer_less, "committed offsets", ("unknown-offset", "stale-offset")),
-        (answer_unasked, "committed offsets", ("unknown-offset",)),
-        (lose_restored, "t-0", ("unseen",)),
+        (None, None, "", ()),
+        (READ, leave_out_aborted, "transactions", ("G1a",)),
+        (RESTORE, answer_less, "committed offsets", ("unknown-offset", "stale-offset")),
+        (TELL, answer_unasked, "committed offsets", ("unknown-offset",)),
+        ((restoring.Restoring, "_append"), lose_restored, "t-0", ("unseen",)),
     ],
 )
 def test_what_was_restored_is_judged(
-    plant: Plant | None,
+    at: tuple[type, str] | None,
+    wrong: Any,
     where: str,
     words: tuple[str, ...],
     tmp_path: Path,
@@ -360,16 +313,13 @@ def test_what_was_restored_is_judged(
     simple(wire)
     kept.keep(wire.core.world)
     del kept, wire  # As a kill: nothing is closed.
-    if plant is not None:
-        plant(monkeypatch)
-    record = BytesIO()
-    _, wire = begun(tmp_path / "data", record)
+    if at is not None:
+        plant(monkeypatch, *at, wrong)
+    _, wire = begun(tmp_path / "data")
     wire.fetch(0, isolation_level=1)
     for group in "gx":
         committed(wire, group)
-    wire.taped.finish(wire.now)
-    (tmp_path / "tape").write_bytes(record.getvalue())
-    said = judged(tmp_path / "tape")
+    said = judged(wire.tape(tmp_path / "tape"))
     told = [each for each in said.reasons if each.startswith(f"of {where}, ")]
     assert said.verdict == ("violated" if where else "holds"), said.reasons
     assert not where or any(word in each for each in told for word in words), said.reasons
@@ -449,8 +399,7 @@ class Walk:
         producer = *one["ids"].values(), one["sequences"][partition]
         values = [b"v"] * self.random.choice((1, 3))
         records = batch(*values, producer=producer, transactional=True)
-        topics = [{"name": "t", "partition_data": [{"index": partition, "records": records}]}]
-        body = {"transactional_id": id, "acks": -1, "timeout_ms": 5000, "topic_data": topics}
+        body = {"transactional_id": id, **producing(records, partition=partition)}
         one["wrote"] = True
         said = self.again(
             lambda: max(0, self.wire.leader("t", partition)),
@@ -593,7 +542,7 @@ def first_error(said: Message) -> int:
 def test_no_session_under_faults_is_refused(seed: int, tmp_path: Path) -> None:
     walk = Walk(seed)
     walk.walk(60)
-    said = judged(tape(tmp_path / "tape", walk.wire))
+    said = judged(walk.wire.tape(tmp_path / "tape"))
     assert said.verdict == "holds", said.reasons
 
 

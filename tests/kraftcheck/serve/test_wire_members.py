@@ -22,9 +22,7 @@ from tests.kraftcheck.serve.test_groups import (
     partitions,
     together,
 )
-from tests.kraftcheck.serve.wire import Wire, answer
-
-Plant = Callable[[Any], None]
+from tests.kraftcheck.serve.wire import Wire, answer, plant, with_topic
 
 
 def rebalanced(wire: Wire) -> None:
@@ -75,11 +73,9 @@ def named(wire: Wire) -> None:
 
 
 def seen(path: Path, session: Callable[[Wire], None]) -> tuple[WireHistory, list[tuple[str, str]]]:
-    wire = Wire()
-    wire.create(partitions=4)
+    wire = with_topic(partitions=4)
     session(wire)
-    wire.taped.finish(wire.now)
-    path.write_bytes(wire.sink.getvalue())
+    wire.tape(path)
     history = WireHistory()
     played = replayed(path, watched=False, witness=history)
     found = [(each.where, each.why) for each in findings(history, [played.core.world.offsets])]
@@ -98,71 +94,60 @@ def test_what_members_are_told_holds(
     assert judged(tmp_path / "tape").verdict == "holds"
 
 
-def give_anothers(monkeypatch: Any) -> None:
-    right = ClassicGroup._assigned
-    monkeypatch.setattr(ClassicGroup, "_assigned", lambda *of: right(*of) | {"assignment": b"2"})
+def give_anothers(right: Any, *of: Any) -> Any:
+    return right(*of) | {"assignment": b"2"}
 
 
-def always_well(monkeypatch: Any) -> None:
-    monkeypatch.setattr(ClassicGroup, "heartbeat", lambda self, body, told: told.refuse("NONE"))
+def always_well(right: Any, self: ClassicGroup, body: Any, told: Any) -> None:
+    told.refuse("NONE")
 
 
-def two_leaders(monkeypatch: Any) -> None:
-    right = ClassicGroup._joined
-
-    def wrong(self: ClassicGroup, member: Any, skip: bool = False) -> Any:
-        return right(self, member, skip) | {"leader": member.id}
-
-    monkeypatch.setattr(ClassicGroup, "_joined", wrong)
+def two_leaders(right: Any, self: ClassicGroup, member: Any, *more: Any) -> Any:
+    return right(self, member, *more) | {"leader": member.id}
 
 
-def all_are_told(monkeypatch: Any) -> None:
+def all_are_told(right: Any, self: ClassicGroup, member: Any, *more: Any) -> Any:
     """Who is in the generation, as only the leader should be."""
-    right = ClassicGroup._joined
-
-    def wrong(self: ClassicGroup, member: Any, skip: bool = False) -> Any:
-        return right(self, member, skip) | {
-            "members": right(self, self.members[self.leader])["members"]
-        }
-
-    monkeypatch.setattr(ClassicGroup, "_joined", wrong)
+    members = right(self, self.members[self.leader])["members"]
+    return right(self, member, *more) | {"members": members}
 
 
-def count_down(monkeypatch: Any) -> None:
-    right = ClassicGroup._complete_join
-
-    def wrong(self: ClassicGroup) -> None:
-        self.generation -= 2 * self.generation
-        right(self)
-
-    monkeypatch.setattr(ClassicGroup, "_complete_join", wrong)
+def count_down(right: Any, self: ClassicGroup) -> None:
+    self.generation -= 2 * self.generation
+    right(self)
 
 
-def give_what_is_held(monkeypatch: Any) -> None:
-    monkeypatch.setattr(GroupRules, "is_free", lambda *_: True)
+def give_what_is_held(*_: Any) -> bool:
+    return True
+
+
+ASSIGNED, BEAT = (ClassicGroup, "_assigned"), (ClassicGroup, "heartbeat")
+JOINED, COMPLETE = (ClassicGroup, "_joined"), (ClassicGroup, "_complete_join")
+FREE = (GroupRules, "is_free")
 
 
 @pytest.mark.parametrize(
-    ("plant", "session", "why"),
+    ("at", "wrong", "session", "why"),
     [
-        (give_anothers, rebalanced, "was given what nobody sent for it in generation 1"),
-        (always_well, rebalanced, "Heartbeat of generation 1 was well after there was 2"),
-        (give_anothers, comes_back, "was given what nobody sent for it in generation 1"),
-        (always_well, comes_back, "had taken its place"),
-        (two_leaders, rebalanced, "leader and protocol of generation 1 were"),
-        (all_are_told, together, "was told who is in generation 1, and"),
-        (count_down, rebalanced, "joined generation 0 after there was 1"),
-        (give_what_is_held, handed_on, "which has it still, was told that all is well"),
+        (ASSIGNED, give_anothers, rebalanced, "was given what nobody sent for it in generation 1"),
+        (BEAT, always_well, rebalanced, "Heartbeat of generation 1 was well after there was 2"),
+        (ASSIGNED, give_anothers, comes_back, "was given what nobody sent for it in generation 1"),
+        (BEAT, always_well, comes_back, "had taken its place"),
+        (JOINED, two_leaders, rebalanced, "leader and protocol of generation 1 were"),
+        (JOINED, all_are_told, together, "was told who is in generation 1, and"),
+        (COMPLETE, count_down, rebalanced, "joined generation 0 after there was 1"),
+        (FREE, give_what_is_held, handed_on, "which has it still, was told that all is well"),
     ],
 )
 def test_planted_faults_are_seen(
-    plant: Plant,
+    at: tuple[type, str],
+    wrong: Callable[..., Any],
     session: Callable[[Wire], None],
     why: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant(monkeypatch)
+    plant(monkeypatch, *at, wrong)
     ((where, said),) = seen(tmp_path / "tape", lambda wire: _as_far(session, wire))[1]
     assert where == "the members of 'g'"
     assert why in said

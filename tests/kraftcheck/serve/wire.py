@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import google_crc32c
@@ -118,6 +120,13 @@ class Wire:
         (data,) = self.send(broker, frame(api, version, body))
         return answer(api, version, data)
 
+    def tape(self, path: Path, ends: bool = True) -> Path:
+        """The cluster ends, unless it is killed; its tape, in this file."""
+        if ends:
+            self.taped.finish(self.now)
+        path.write_bytes(self.sink.getvalue())
+        return path
+
     def create(self, name: str = "t", **said: Any) -> None:
         assert self.do("create", name=name, **said) == ""
         self.wait(1)
@@ -130,9 +139,7 @@ class Wire:
     def produce(self, data: bytes, broker: int | None = None, acks: int = -1) -> Message:
         """To t-0; what is said of the partition."""
         at = self.leader() if broker is None else broker
-        partitions = [{"index": 0, "records": data}]
-        topics = [{"name": "t", "partition_data": partitions}]
-        said = self.ask(at, "Produce", 9, acks=acks, timeout_ms=5000, topic_data=topics)
+        said = self.ask(at, "Produce", 9, **producing(data, acks))
         found: Message = said["responses"][0]["partition_responses"][0]
         return found
 
@@ -153,6 +160,27 @@ class Wire:
         said = self.ask(at, "ListOffsets", 5, replica_id=-1, topics=topics)
         found: Message = said["topics"][0]["partitions"][0]
         return found
+
+
+def with_topic(**said: Any) -> Wire:
+    """Of a cluster that has the topic t."""
+    wire = Wire()
+    wire.create(**said)
+    return wire
+
+
+def plant(monkeypatch: Any, of: type, name: str, wrong: Callable[..., Any]) -> None:
+    """A fault: in place of a method, `wrong`, which is given the right one first."""
+    right = getattr(of, name)
+    monkeypatch.setattr(of, name, lambda *given: wrong(right, *given))
+
+
+def producing(
+    records: bytes, acks: int = -1, timeout_ms: int = 5000, topic: str = "t", partition: int = 0
+) -> Message:
+    """What a request says that writes records to a partition."""
+    data = [{"name": topic, "partition_data": [{"index": partition, "records": records}]}]
+    return {"acks": acks, "timeout_ms": timeout_ms, "topic_data": data}
 
 
 def bases(records: bytes) -> list[tuple[int, int]]:

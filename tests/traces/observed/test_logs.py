@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.live import datalog
+from kraftcheck.live import datalog, metadata
 from kraftcheck.traces.observed.logs import Replica, judge, read
 from kraftcheck.traces.observed.records import ObservedError
 
@@ -120,7 +120,7 @@ def test_what_the_tool_prints_is_taken_apart_and_read_again(tmp_path: Path) -> N
     assert epochs == [(4, 0), (5, 2)]
     assert datalog.epochs_in(tmp_path / "none") == []
     replica = datalog.Replica(1, "t-0", content.records, epochs, content.transactions)
-    datalog.write([replica], tmp_path / "logs.jsonl")
+    metadata.write([replica], tmp_path / "logs.jsonl")
     (again,) = read(tmp_path / "logs.jsonl")
     assert (again.records, again.epochs) == (content.records, epochs)
     assert again.transactions == content.transactions

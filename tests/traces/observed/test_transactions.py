@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.live import txnlog as written
+from kraftcheck.live import metadata, txnlog as written
 from kraftcheck.live.cluster import ClusterError
 from kraftcheck.traces.observed import transaction_answers, transactions, txnlog, txnrows, views
 from kraftcheck.traces.observed.answers import Answer
@@ -409,7 +409,7 @@ def test_what_the_tool_prints_is_taken_apart_and_read_again(tmp_path: Path) -> N
     ((directory, rows),) = written.parse(DUMPED.splitlines()).items()
     assert directory == Path("b1/__transaction_state-4")
     line = {"broker": 1, "partition": 4, "time": 5, "rows": rows, "gone": []}
-    written.write([line], tmp_path / "transactions.jsonl")
+    metadata.write([line], tmp_path / "transactions.jsonl")
     (again,) = txnlog.read(tmp_path / "transactions.jsonl")
     given = row(0, "Ongoing", 0, "t-0", "t-1", time=1000, previous=7, timeout_ms=60_000)
     assert again.rows == [given, Row(offset=1, epoch=3, time=1001, id="p")]
