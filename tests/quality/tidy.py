@@ -44,6 +44,13 @@ ADDRESS = ":" + "//"
 
 PLAIN = {
     "README.md",
+    "docs/campaigns.md",
+    "docs/architecture.md",
+    "docs/foreign-traces.md",
+    "docs/interceptor.md",
+    "docs/isolation.md",
+    "docs/real-clusters.md",
+    "docs/chaos.md",
     "docs/bugs.md",
     "docs/ci.md",
     "docs/decisions.md",
