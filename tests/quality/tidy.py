@@ -51,6 +51,7 @@ PLAIN = {
     "docs/isolation.md",
     "docs/real-clusters.md",
     "docs/chaos.md",
+    "docs/conformance.md",
     "docs/bugs.md",
     "docs/ci.md",
     "docs/decisions.md",
