@@ -59,6 +59,7 @@ PLAIN = {
     "docs/glossary.md",
     "docs/protocol-rules.md",
     "docs/serve.md",
+    "docs/storage.md",
     "docs/try.md",
     "docs/witness.md",
     "docs/groups.md",
