@@ -58,6 +58,7 @@ PLAIN = {
     "docs/explore.md",
     "docs/glossary.md",
     "docs/protocol-rules.md",
+    "docs/reconfiguration.md",
     "docs/serve.md",
     "docs/storage.md",
     "docs/try.md",
