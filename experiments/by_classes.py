@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -39,6 +39,14 @@ _CALLED: Final = (
     ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
     ("4.4", "named()).setGenerationId(epoch)", "named()).setGenerationIdOrMemberEpoch(epoch)"),
     ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
+    (
+        "4.4",
+        "GroupConfigManager.class, groups);",
+        "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider.class, "
+        "new org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider(groups), "
+        "java.util.function.Supplier.class, (java.util.function.Supplier<Boolean>) () -> false, "
+        "java.util.function.Consumer.class, (java.util.function.Consumer<Object>) key -> { });",
+    ),
     ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
 )
 """Calls that changed: since when, and as they are written before and since then."""
@@ -70,6 +78,16 @@ def said(
     if done.returncode:
         raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "[{"))]
+
+
+def runs(
+    java: str, cases: Sequence[str], jars: Path | None, *words: str
+) -> Iterator[tuple[str, Any]]:
+    """The cases, each with what came of it. words: before them. The rest as `said` has it."""
+    lines = said(java, [*words, *cases], jars)
+    if len(lines) != len(cases):
+        raise ClusterError(f"{java}: {len(lines)} cases of {len(cases)}")
+    return zip(cases, lines, strict=True)
 
 
 def outcomes(

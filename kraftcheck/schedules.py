@@ -20,15 +20,18 @@ from kraftcheck.osutil.files import SCHEDULE_MAX, read_text
 from kraftcheck.picture import picture, write_page
 from kraftcheck.reference.bugs.catalog import UnknownBug
 from kraftcheck.reference.runner.narrate import narrate
+from kraftcheck.reference.runner.run import Run
 from kraftcheck.reference.runner.scripted import ImpossibleMove, Replayed, recorded
 from kraftcheck.reference.sim.schedules import Schedule, read as read_choices
+from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script, read
-from kraftcheck.replay import annotated, as_json, rejected_steps
+from kraftcheck.replay import Notes, annotated, as_json, rejected_steps
 from kraftcheck.screen import Screen
 from kraftcheck.traces.counterexamples.relation import replayed as replayed_by
 from kraftcheck.traces.counterexamples.retold import retold
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.steered import SCRIPT, write_trace
+from kraftcheck.traces.report.run import Picture
 
 TRACES = Path("runs") / "moves"
 """Where the traces of schedules are written."""
@@ -133,15 +136,24 @@ def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = N
         said, does = loaded.script.violates or "nothing", found or "nothing"
         screen.line(f"!! the schedule says that it violates {said}, and it violates {does}")
     if page is not None:
-        # What the run itself says is at the head of the page without this.
-        shown = {f"{each.invariant}: {each.explanation}" for each in run.result.violations}
-        lines = [f"{failure.name}: {failure.what}", failure.sentence] if failure else []
-        wrong = [line for line in lines if line not in shown]
-        write_page(page, picture(str(path), run, notes, wrong))
+        write_page(page, _picture(path, run, failure, notes))
     screen.document(_document(as_json(run, None, notes), replayed, agrees))
     if not agrees:
         return exits.UNKNOWN
     return exits.VIOLATED if found else exits.HOLDS
+
+
+def drawn(path: Path) -> Picture:
+    """The run of a schedule, as its page draws it. Raises as `load` and `made` do."""
+    replayed = made(path, load(path), skip=False)
+    return _picture(path, recorded(replayed)[0], replayed.failure, {})
+
+
+def _picture(path: Path, run: Run, failure: Failure | None, notes: Notes) -> Picture:
+    # What the run itself says is at the head of the page without this.
+    shown = {f"{each.invariant}: {each.explanation}" for each in run.result.violations}
+    lines = [f"{failure.name}: {failure.what}", failure.sentence] if failure else []
+    return picture(str(path), run, notes, [line for line in lines if line not in shown])
 
 
 def _document(document: dict[str, Any], replayed: Replayed, agrees: bool) -> dict[str, Any]:

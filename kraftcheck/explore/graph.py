@@ -1,44 +1,37 @@
 """The state graph of a small model as a page: search its states, and see a shortest path to one.
 
 TLC dumps the graph, and each of its edges is made by the reference (traces/cover). So a path has
-the reference's states, and is a schedule of moves. A schedule is offered only if a longest of the
-shortest paths, made so, comes to the state that the graph has there.
+the reference's states. A path becomes a schedule of moves as a counterexample does
+(traces/counterexamples).
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import re
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 from markupsafe import Markup
 
 from kraftcheck import exits
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
-from kraftcheck.explore.played import Paths, Played
 from kraftcheck.picture import fields_of
-from kraftcheck.reference.core.system import HOW, Move
-from kraftcheck.reference.drivers.script import ScriptedRun
 from kraftcheck.reference.kit.cover import tell
 from kraftcheck.reference.protocols import kind_of_row, protocol_of
-from kraftcheck.reference.runner.scripted import ImpossibleMove, script_under
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
-from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
+from kraftcheck.traces.counterexamples.moves import way
+from kraftcheck.traces.counterexamples.plain import follow_graph
+from kraftcheck.traces.cover.matching import ABSENT, Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
 from kraftcheck.traces.report import html
-from tla_utils import find_jar, find_java
+from tla_utils import State, ToolError, find_jar, find_java
 from tla_utils.dump import shortest_ways
 
 STATES_MAX: Final = 2000
-NUMBER: Final = re.compile(r" #\d+$")
-"""What tells apart messages of the same words, which depends on the path."""
 
 
 class _Graph:
@@ -69,57 +62,47 @@ class _Graph:
         """The state of each node, in the order of the composition's nodes."""
         return [self.matcher.rows[piece] for piece in self.matcher.states[state][0]]
 
-
-def _words(played: Played, step: Step) -> str:
-    """A step as a move of a schedule. Raises ValueError: it is none."""
-    schedule: Any = played.schedule
-    if isinstance(schedule, ScriptedRun):
-        message = hasattr(step.input, "destination")
-        known = schedule.known(step.input)
-        return schedule.system.words(Move("deliver" if message else "take", step.node, known))
-    return NUMBER.sub("", next(schedule.wordings(step.node, step.input), ""))
-
-
-def _path(words: list[str], again: str, messages: list[bool]) -> Iterator[str]:
-    """The words of a path; a message that arrives once more later stays in flight."""
-    for at, each in enumerate(words):
-        yield each + again * (messages[at] and each in words[at + 1 :])
+    def shown(self, state: int) -> list[State]:
+        """What TLC shows on a shortest path to a state."""
+        dump = self.matcher.dump
+        path = [self.initial, *[self.target[edge] for edge in self.way(state)]]
+        return [
+            State(number, "", {name: dump.value(dump.of(each, name)) for name in dump.variables})
+            for number, each in enumerate(path, 1)
+        ]
 
 
-def _schedule(graph: _Graph) -> tuple[Script | None, list[str], str]:
-    """Return what a schedule of this graph needs, or None if its paths are no schedules.
+def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
+    """The schedule of a shortest path to a state.
 
-    That is the beginning, the words of each step, and the ending for messages that arrive again.
+    The reference follows what TLC shows on the path, as it follows a counterexample.
+
+    Raises:
+        BadInput: there is none; a step of the path is possible in no schedule.
     """
-    moves = graph.matcher.moves
-    told = [f"{step.node}: {tell(step.input)}" for step in moves.steps]
+    constants, shown = graph.composition.constants, graph.shown(state)
+    none = f"no schedule comes to state {state}"
+    protocol = protocol_of(constants)
     try:
-        script = script_under(graph.composition.constants)
-        if script is None:
-            return None, told, ""
-        played = Played(script)
-        words = [_words(played, step) for step in moves.steps]
-        again = HOW["again"] if isinstance(played.schedule, ScriptedRun) else ""
-        far = max(range(len(graph.ways)), key=lambda state: len(graph.way(state)))
-        steps = [graph.steps[edge] for edge in graph.way(far)]
-        messages = [hasattr(moves.steps[step].input, "destination") for step in steps]
-        path = tuple(_path([words[step] for step in steps], again, messages))
-        made, _ = Paths().played(msgspec.structs.replace(script, moves=path))
-        of = made.schedule.named_rows()
-        there = [of[name] for name in graph.names if name in of]
-        if there != graph.rows(far):
-            return None, told, ""
-    except (BadInput, ImpossibleMove, ValueError, StopIteration, AssertionError, KeyError):
-        return None, told, ""
-    return script, words, again
+        if protocol.by_chance:
+            found = follow_graph(protocol, constants, shown)
+        else:
+            found = way(None, cfg, shown, None)
+    except ToolError as error:
+        raise BadInput(f"{none}: the graph begins where no schedule does ({error})") from None
+    if found.missing:
+        raise BadInput(f"{none}: none makes move {found.reached} of the path at this moment")
+    if found.unmade:
+        raise BadInput(f"{none}: {found.unmade[0]!r} is no move of one")
+    return found.script
 
 
-def document(graph: _Graph) -> dict[str, Any]:
+def document(graph: _Graph, name: str) -> dict[str, Any]:
     """All that the page's script needs."""
-    script, words, again = _schedule(graph)
     rows = {piece: at for at, piece in enumerate(graph.matcher.rows)}
     steps = graph.matcher.moves.steps
     return {
+        "model": name,
         "nodes": graph.names,
         "rows": [
             {"role": str(kind_of_row(row).role(row)), **fields_of(row)}
@@ -128,20 +111,27 @@ def document(graph: _Graph) -> dict[str, Any]:
         "states": [[rows[piece] for piece in state[0]] for state in graph.matcher.states],
         "initial": graph.initial,
         "edges": [*zip(graph.source, graph.target, graph.steps, strict=True)],
-        "words": words,
-        "messages": [hasattr(step.input, "destination") for step in steps],
-        "again": again,
-        "head": None if script is None else write(script),
+        "words": [f"{step.node}: {tell(step.input)}" for step in steps],
     }
 
 
 def show(
-    name: str, page: Path | None, specs: Path, jar: str | None, java: str | None, screen: Screen
+    name: str,
+    page: Path | None,
+    moves: tuple[int, Path] | None,
+    specs: Path,
+    jar: str | None,
+    java: str | None,
+    screen: Screen,
 ) -> int:
-    """`spec explore`: writes the page.
+    """`spec explore`: writes the page, or a schedule that comes to a state.
 
-    Raises BadInput: no such graph, or one with more states than a page shows; ToolError: TLC could
-    not dump it.
+    Args:
+        moves: the number of the state, and the schedule's file; None: the page is wanted.
+
+    Raises:
+        BadInput: no such graph or state, one with more states than a page shows, or no schedule.
+        ToolError: TLC could not dump it.
     """
     covers = read_covers(specs)
     small = [each.name for each in covers.values() if each.states <= STATES_MAX]
@@ -160,7 +150,9 @@ def show(
         screen.line(f"!! {matcher.mismatches[0].told}")
         return exits.VIOLATED
     graph = _Graph(matcher)
-    found = document(graph)
+    if moves is not None:
+        return _write_moves(graph, *moves, dumped.cfg, screen)
+    found = document(graph, name)
     path = page or Path(f"{name}.html")
     text = json.dumps(found, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     script = html.asset("graph.js")
@@ -173,7 +165,16 @@ def show(
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),
     )
     write_whole(path, rendered)
-    offered = "paths are schedules" if found["head"] else "paths are no schedules of moves"
-    screen.line(f"{path}: {model.states:,} states, {model.edges:,} edges; {offered}")
-    screen.document({"page": str(path), "states": model.states, "schedules": bool(found["head"])})
+    screen.line(f"{path}: {model.states:,} states, {model.edges:,} edges")
+    screen.document({"page": str(path), "states": model.states})
+    return exits.HOLDS
+
+
+def _write_moves(graph: _Graph, state: int, path: Path, cfg: str, screen: Screen) -> int:
+    if not 0 <= state < len(graph.ways):
+        raise BadInput(f"there is no state {state}; they are 0 to {len(graph.ways) - 1:,}")
+    script = schedule_to(graph, state, cfg)
+    write_whole(path, write(script))
+    screen.line(f"{path}: {len(script.moves)} moves to state {state}")
+    screen.document({"schedule": str(path), "moves": len(script.moves), "state": state})
     return exits.HOLDS

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from importlib import resources
 from itertools import pairwise
 from math import sqrt
 from pathlib import Path
@@ -27,10 +26,10 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from kraftcheck import exits
-from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.explore.played import Paths, Played, replace_moves
 from kraftcheck.explore.walking import stream_of, walk
+from kraftcheck.picture import picture, write_page
 from kraftcheck.reference.runner.narrate import render_input, told
 from kraftcheck.reference.runner.run import Run, simulate, taken
 from kraftcheck.reference.runner.scenarios import family
@@ -48,12 +47,12 @@ from kraftcheck.reference.sim.memo import Memos
 from kraftcheck.reference.sim.recorder import Recorder, RunResult
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.schedules import load, schedule_of
+from kraftcheck.schedules import drawn as drawn_schedule, load, schedule_of
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.guidance import genome_of
 from kraftcheck.traces.jobs.steered import broken_promise
-from kraftcheck.traces.report import html
+from kraftcheck.traces.report.run import Likelihood, Picture
 from kraftcheck.traces.schema import PROGRESSED
 from kraftcheck.traces.store import read_manifest
 
@@ -398,7 +397,7 @@ def show(path: Path, number: int | None, futures: int, page: Path | None, screen
         def done(ready: int, of: int) -> None:
             meter.update(ready, f"of {of}")
 
-        curve = _of_path(path, number, futures, done)
+        curve, run = _of_path(path, number, futures, done)
     columns = Columns((f">{curve.unit}s", ">fail", ">95 %", "", f"the last {curve.unit}"))
     screen.line(columns.head)
     for at, (point, decided) in enumerate(zip(curve.points, curve.decided, strict=True)):
@@ -410,13 +409,15 @@ def show(path: Path, number: int | None, futures: int, page: Path | None, screen
     screen.line(curve.sentence())
     screen.document(as_json(curve))
     if page is not None:
-        _write(page, str(path), curve)
+        write_page(page, run._replace(likelihood=_figure(curve)))
     return exits.HOLDS if curve.jump is not None else exits.UNKNOWN
 
 
-def _of_path(path: Path, number: int | None, futures: int, done: Done) -> Curve:
+def _of_path(path: Path, number: int | None, futures: int, done: Done) -> tuple[Curve, Picture]:
+    """The curve, and the run that it belongs to."""
     if (moves := schedule_of(path)) is not None:
-        return of_moves(load(moves).script, futures, done=done)
+        curve = of_moves(load(moves).script, futures, done=done)
+        return curve, drawn_schedule(moves)
     if not path.is_dir():
         raise BadInput(f"{path}: neither a schedule of moves nor the folder of a campaign")
     if number is None:
@@ -426,18 +427,15 @@ def _of_path(path: Path, number: int | None, futures: int, done: Done) -> Curve:
         raise BadInput(f"{path}: there is no run {number}; its runs are 0 to {campaign.runs - 1}")
     genome = genome_of(path, campaign, number)
     options = genome.options(campaign.options)
-    return of_run(RunSource(campaign.scenario, campaign.bug, genome, options), futures, done)
+    source = RunSource(campaign.scenario, campaign.bug, genome, options)
+    curve = of_run(source, futures, done)
+    return curve, picture(f"run {number} of {path}", source.whole()[0], {}, ())
 
 
-def _write(path: Path, title: str, curve: Curve) -> None:
-    style = Markup(html.asset("history.css") + _asset("explore.css"))
-    write_whole(
-        path,
-        html.render(
-            "likelihood.html.j2", title=title, curve=curve, svg=Markup(drawn(curve)), style=style
-        ),
-    )
-
-
-def _asset(name: str) -> str:
-    return resources.files("kraftcheck.explore").joinpath("page", name).read_text("utf-8")
+def _figure(curve: Curve) -> Likelihood:
+    rows = []
+    for at, (point, decided) in enumerate(zip(curve.points, curve.decided, strict=True)):
+        low, high = point.interval
+        of = f"{point.failed} of {point.futures}"
+        rows.append((point.at, of, f"{low:.0%} to {high:.0%}", decided, at == curve.jump))
+    return Likelihood(curve.sentence(), Markup(drawn(curve)), curve.unit, rows)

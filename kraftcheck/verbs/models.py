@@ -88,20 +88,26 @@ def spec_render(specs: Path, **options: Any) -> int:
 @spec.command("explore")
 @click.argument("name", metavar="GRAPH")
 @click.option("--html", "page", type=PAGE, help="The page's file; default: GRAPH.html.")
+@click.option("--state", type=int, help="A state's number on the page; with --moves.")
+@click.option("--moves", type=PAGE, help="A file for a schedule that comes to the state.")
 @SPECS_OPTION
 @tools
 @shown
-def spec_explore(name: str, **options: Any) -> int:
+def spec_explore(name: str, state: int | None, moves: Path | None, **options: Any) -> int:
     """Draw the state graph of a small model as a page: search states, and see a path to each.
 
     GRAPH is one of the graphs of `cover` with up to 2,000 states. See docs/explore.md.
 
     \b
     Example: kraftcheck spec explore groups-join --html groups-join.html
+    Example: kraftcheck spec explore partition-isr --state 137 --moves isr.moves
     """
     from kraftcheck.explore import graph as work
 
-    return work.show(name, **options)
+    if (state is None) != (moves is None):
+        raise click.UsageError("--state and --moves go together")
+    to = None if state is None or moves is None else (state, moves)
+    return work.show(name, moves=to, **options)
 
 
 @spec.command("export")

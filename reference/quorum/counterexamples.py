@@ -178,9 +178,10 @@ def wanted_of(values: Mapping[str, Any], nodes: Mapping[str, int]) -> Essence:
 
 
 def numbers_of(rows: Any) -> dict[str, int]:
-    """The voters' numbers here, by their names in the model: n1 is 1."""
+    """The voters' numbers here, by their names in the model: n1 is 1. Of graphs the names are
+    numbers."""
     names = sorted(str(getattr(key, "name", key)) for key in rows)
-    return {name: number for number, name in enumerate(names, 1)}
+    return {name: int(name) if name.isdigit() else at for at, name in enumerate(names, 1)}
 
 
 def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
@@ -195,7 +196,7 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
         lambda state, _: wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
         1,
-        {name: number - 1 for name, number in nodes.items()},
+        {name: at for at, name in enumerate(nodes)},
         FIELDS,
     )
 

@@ -19,7 +19,7 @@ from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.partition.sim.options import OPTIONS, PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import Steering
-from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of, protocol_of
+from kraftcheck.reference.protocols import CLUSTER, CLUSTER_PARTS, parts_of
 from kraftcheck.reference.quorum.sim import faults
 from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Constants
@@ -229,21 +229,3 @@ def settle(schedule: AnySchedule) -> None:
     """Assigns the steps that were recorded last to their component, where there are several."""
     if isinstance(schedule, ClusterSchedule):
         schedule.enter(0)
-
-
-def script_under(constants: Any) -> Script | None:
-    """The schedule without moves under these constants; None: there is none."""
-    protocol = protocol_of(constants)
-    fields = msgspec.to_builtins(msgspec.structs.asdict(constants))
-    if protocol.name == "quorum":
-        options = {name: fields[name] for name in ("voters", "fetch_max_records")}
-    elif protocol.name == "partition":
-        kept = {name: fields[name] for name in ("min_insync_replicas", "fetch_max_records")}
-        options = {**kept, "replicas": len(fields["replicas"]), "idempotence": False}
-        options |= {"elr": fields["elr_enabled"], "unclean": fields["unclean_election"]}
-    elif protocol.by_chance:
-        assert protocol.world is not None, "it could not run by chance"
-        options = {name: fields[name] for name in protocol.world.constants}
-    else:
-        return None
-    return Script(machine=protocol.name, moves=(), options=options)

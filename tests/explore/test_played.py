@@ -25,7 +25,7 @@ from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.runner.scripted import ImpossibleMove, usual_options
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.reference.sim.genomes import Genome
-from kraftcheck.reference.steered.scripts import MACHINES, Script, read
+from kraftcheck.reference.steered.scripts import MACHINES, Script, read, write
 
 Z28 = read((SCHEDULES / "Z28.moves").read_text("utf-8"))[0]
 
@@ -203,6 +203,16 @@ def test_z67_is_inevitable_from_the_second_election_on() -> None:
     script, _ = read((SCHEDULES / "Z67.moves").read_text("utf-8"))
     curve = of_moves(script, 2, 3)
     assert curve.inevitable is not None and curve.points[curve.inevitable].at >= 48
+
+
+def test_the_curve_stands_on_the_page_of_the_run(tmp_path: Path) -> None:
+    schedule, page = tmp_path / "Z28.moves", tmp_path / "Z28.html"
+    schedule.write_text(write(replace(Z28, moves=Z28.moves[:27])), "utf-8")
+    words = ["likelihood", str(schedule), "--futures", "2", "--html", str(page), "--quiet"]
+    assert CliRunner().invoke(cli, words).exit_code in (0, 2)
+    text = page.read_text("utf-8")
+    assert 'class="likelihood"' in text and "When did it become inevitable?" in text
+    assert 'id="step-26"' in text and "LeaderCandidateCompleteness: 2 may be elected" in text
 
 
 def test_a_schedule_that_holds_has_nothing_to_look_back_from() -> None:

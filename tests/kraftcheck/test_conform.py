@@ -16,8 +16,8 @@ from kraftcheck import artifacts, conformance, replay
 from kraftcheck.cli import cli
 from kraftcheck.conformance import fixed_options
 from kraftcheck.exits import BadInput
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.sealed import sealed, unsealed
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.store import read_manifest, read_part
 from tla_utils.errors import ToolError
 

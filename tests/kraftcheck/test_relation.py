@@ -50,9 +50,10 @@ class Scripted:
     def refuses(self, key: int) -> bool | None:
         return self._known.get(key)
 
-    def ask(self) -> None:
-        self.asked.append(len(self._waiting))
-        self._known |= {key: key in self._refused for key in self._waiting}
+    def ask(self, most: int | None = None) -> None:
+        some = sorted(self._waiting)[:most]
+        self.asked.append(len(some))
+        self._known |= {key: key in self._refused for key in some}
         self._waiting = set()
 
 
@@ -83,6 +84,13 @@ def test_the_first_run_with_a_refused_step_is_found() -> None:
     assert found(of) == 1 and allowed.asked == [4]
     of.put(steps(9), NOTHING)
     assert found(of) == 1, "the first one stays"
+
+
+def test_tlc_is_asked_about_so_many_classes_and_the_others_are_not_judged() -> None:
+    of, allowed = relation(set(), first=9)
+    of.put(steps(1, 2, 3), NOTHING)
+    assert of.ask(2) is None and allowed.asked == [2]
+    assert (of.judged(), len(of.classes)) == (2, 3)
 
 
 def test_tlc_is_asked_about_twice_as_many_runs_each_time() -> None:

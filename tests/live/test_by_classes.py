@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments import changed, groups_by_classes, old_replica_by_classes, removed_by_classes
+from experiments import (
+    changed,
+    groups_by_classes,
+    late_acknowledgement,
+    old_replica_by_classes,
+    removed_by_classes,
+)
 from experiments.guard_by_classes import (
     CONTROLS,
     FINDS,
@@ -54,6 +60,14 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
     cases = of.runs([of.BEHIND, *of.CONTROLS])
     found = {case: of.lets_in(said) for case, said in cases}
     assert found == {"behind": True, "before": False, "unasked": False}
+
+
+def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved() -> None:
+    """Z416; the control is refused, and both are handed out again."""
+    [each] = late_acknowledgement.of(None)
+    again = "; then C gets [0, delivery 1]"
+    assert each["found"] == f"A is told no error{again}"
+    assert each["control"] == f"A is told refused{again}"
 
 
 def test_what_a_snapshot_comes_to() -> None:

@@ -21,8 +21,8 @@ from kraftcheck.reference.quorum.messages import (
     FetchRequest,
     FetchResponse,
 )
+from kraftcheck.reference.quorum.quorum41 import Constants as Since41
 from kraftcheck.reference.quorum.types import Constants, initial_row
-from kraftcheck.reference.quorum41.types import Constants as Since41
 from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.kafka import Kafka

@@ -6,16 +6,14 @@ of Kafka's is seen on the schedule that TLC found for it.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
-from tests.live.patched import compiled, sources
+from tests.live.patched import compiled, run, sources
 from tests.live.test_witness_groups import PLANTS
 
 pytestmark = [
@@ -31,12 +29,6 @@ FAULTS = {
     "a partition that was given up is held": ("tlc-Z109-in-order", "HeldIsAssigned"),
 }
 """Of a plant: the schedule that meets it, and what is violated then."""
-
-
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
 
 
 def test_the_table_of_the_page_is_what_kafka_does(tmp_path: Path) -> None:

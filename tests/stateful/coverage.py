@@ -79,9 +79,12 @@ def _together(counts: Counts) -> Counter[str]:
 
 def _judged(each: Counter[str]) -> str:
     """What TLC said of a machine's steps."""
-    if unjudged := each["classes not judged"]:
-        return f"{unjudged:,} classes of steps NOT judged by TLC: the time was over"
-    return f"{each['classes']:,} classes of steps, all allowed by the spec"
+    judged, left = each["classes"], each["classes not judged"]
+    said = f"{judged:,} classes of steps, all allowed by the spec"
+    if left:
+        missed = f"{left:,} classes of steps NOT judged by TLC: the time was over"
+        return f"{said}; {missed}" if judged else missed
+    return said
 
 
 def summary(counts: Counts, folder: Path) -> Iterator[str]:

@@ -70,17 +70,13 @@ _BROKEN: Final = "only a reference that breaks an invariant gets there"
 _CONSTANT: Final = "the correct rules never decide so; a bug does"
 _MALFORMED: Final = "the answer to a malformed request, which no node sends"
 _NO_DISK: Final = "no disk is replaced: its voter would be down for good"
-_IN_ORDER: Final = "a broker's requests come in order, so none is older than its registration"
 
 UNREACHABLE: Final[Mapping[str, str]] = {
     "role Halted": _BROKEN,
     "error INVALID_REQUEST": _MALFORMED,
     "decision QuorumRules.conflicting_leader: yes": _BROKEN,
-    "error STALE_BROKER_EPOCH": _IN_ORDER,
-    "decision PartitionRules.is_stale_broker_epoch: yes": _IN_ORDER,
     "decision PartitionRules.advances_after_alter_partition: no": _CONSTANT,
     "decision PartitionRules.keeps_end_offsets: yes": _CONSTANT,
-    "decision PartitionRules.is_final_error: no": "STALE_BROKER_EPOCH or NOT_CONTROLLER",
     "error NEW_LEADER_ELECTED": "a leader that may not lead is replaced before it can ask",
     "error NOT_ENOUGH_REPLICAS_AFTER_APPEND": "no record is passed while too few are in sync (P6)",
     "action HandleReplaceDisk": _NO_DISK,
@@ -98,6 +94,9 @@ BY_HAND: Final[Mapping[str, str]] = {
     "decision PartitionRules.is_outdated_partition: yes": (
         "a leader is answered two changes of its ISR before it has read metadata of either, and "
         "then reads of the first alone"
+    ),
+    "decision PartitionRules.is_final_error: no": (
+        "a leader is unregistered while it asks for another ISR: STALE_BROKER_EPOCH"
     ),
     "decision SnapshotRules.is_served: no": (
         "a leader deletes a snapshot while somebody is fetching it"

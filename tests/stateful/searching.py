@@ -7,10 +7,10 @@ the end (traces/counterexamples/relation.py).
 
 CHAOS_MINUTES bounds the whole command by time instead of by examples: what comes before the first
 search counts, each machine gets an equal share of what is left, and batches follow each other until
-so much of it is over that the rest does for TLC; steps for which it does not are told as not
-judged. Only shrinking what was found, and what TLC has begun, go on beyond it. The first examples
-are short, so that a minute has many; a machine that got to fewer than LEAST has not been searched,
-and says how many minutes do.
+so much of it is over that the rest does for TLC, which judges as many classes of steps as fit into
+it; the others are counted as not judged. Only shrinking what was found, and what TLC has begun, go
+on beyond it. The first examples are short, so that a minute has many; a machine that got to fewer
+than LEAST has not been searched, and says how many minutes do.
 `--hypothesis-seed` gives the first seed; without it each run begins with another one, which a
 failure names.
 """
@@ -123,8 +123,7 @@ def search(machine: type[SteeredMachine], share: float = 1.0) -> None:
     relation = Relation(Allowed(KEPT / VERDICTS), machine.bug, first=NEVER)
     try:
         _search(keeping(machine, relation), relation, share)
-        judged = _has_time(len(relation.classes))
-        if judged and (refused := _ask(relation)):
+        if refused := _ask(relation, _most()):
             failure = refused.failure
             give(failure, refused.said, KEPT)
             raise failure
@@ -135,7 +134,9 @@ def search(machine: type[SteeredMachine], share: float = 1.0) -> None:
         shorten(failure)
         raise
     reached.finished(machine.name, before)
-    reached.of(machine.name)["classes" if judged else UNJUDGED] += len(relation.classes)
+    judged = relation.judged()
+    reached.of(machine.name)["classes"] += judged
+    reached.of(machine.name)[UNJUDGED] += len(relation.classes) - judged
 
 
 def refuse_few(names: Sequence[str]) -> None:
@@ -150,19 +151,19 @@ def refuse_few(names: Sequence[str]) -> None:
         )
 
 
-def _has_time(classes: int) -> bool:
-    """Whether TLC can be asked about so many classes of steps before the machine's time is over."""
+def _most() -> int | None:
+    """How many classes of steps TLC can judge before the machine's time is over; None: all."""
     bound = minutes()
     if bound is None:
-        return True
+        return None
     ends = _turns[-1].ends if _turns else BEGUN + 60 * bound
-    return monotonic() + START_S + classes * max(_asked) <= ends
+    return max(0, int((ends - monotonic() - START_S) / max(_asked)))
 
 
-def _ask(relation: Relation) -> Refused | None:
-    begun = monotonic()
-    refused = relation.ask()
-    _asked.append((monotonic() - begun) / max(1000, len(relation.classes)))
+def _ask(relation: Relation, most: int | None = None) -> Refused | None:
+    begun, before = monotonic(), relation.judged()
+    refused = relation.ask(most)
+    _asked.append((monotonic() - begun) / max(1000, relation.judged() - before))
     return refused
 
 

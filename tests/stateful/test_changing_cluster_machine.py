@@ -187,3 +187,21 @@ def test_a_snapshot_that_is_gone_while_it_is_fetched() -> None:
     sent = [message for step in schedule.steps() for message in step.sent]
     assert "SNAPSHOT_NOT_FOUND" in {getattr(message, "error", "") for message in sent}
     assert schedule.progress() == ""
+
+
+def test_a_leader_that_is_unregistered_while_it_asks_for_another_isr() -> None:
+    """Its request has an epoch of before; what a search need not reach (reached.py)."""
+    schedule = calm(cluster_of(moving=True))
+    for words in (
+        *("partition 0: ProduceRequest", "broker 0 ReplicaLagTimeout replica=2"),
+        *("broker 0 IsrShrinkTimeout", "broker 0 SendAlterPartition"),
+        *("the controller is to forget broker 0", "deliver broker 0 to the controller"),
+    ):
+        the([*schedule.possible()], words).make()
+    calm(schedule)
+    answers = [
+        getattr(step.input, "error", "")
+        for step in schedule.steps()
+        if step.action == "HandleAlterPartitionResponse"
+    ]
+    assert answers == ["STALE_BROKER_EPOCH"]

@@ -1,11 +1,11 @@
 """Consumer groups against what was promised: who had what, and is anything left unread?
 
-judged(members, promise)   a `Rebalancing`
+judged(members, promise)   an `Across`
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from kraftcheck.reference.clients.promises import Level, Promise, Reset
 from kraftcheck.traces.checkers.coordinated import (
@@ -18,11 +18,11 @@ from kraftcheck.traces.checkers.coordinated import (
     ungiven,
     unwritten,
 )
-from kraftcheck.traces.checkers.findings import Broken, told
+from kraftcheck.traces.checkers.findings import Across, Broken, gravest_first, told
 from kraftcheck.traces.checkers.members import Members
 from kraftcheck.traces.checkers.ownership import overlaps, stuck, unowned
 from kraftcheck.traces.checkers.progress import commits, committed, skipped, starts
-from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 GROUPS: Final[dict[str, str]] = {
     "skipped-record": "a group committed beyond a record that none of its members was shown",
@@ -59,14 +59,6 @@ _UNDECIDED: Final = {
 _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
 
 
-class Rebalancing(NamedTuple):
-    """The verdict on all groups of a history. reason: why it is unknown."""
-
-    verdict: str
-    anomalies: tuple[Anomaly, ...]
-    reason: str | None = None
-
-
 def broken(
     m: Members, reset: Reset, within: int | None = None, log: GroupLog | None = None
 ) -> list[Broken]:
@@ -89,11 +81,7 @@ def broken(
         *skipped(m),
         *commits(m),
     ]
-    return sorted((each for each in found if each.times), key=_gravity)
-
-
-def _gravity(found: Broken) -> int:
-    return list(GROUPS).index(found.name)
+    return gravest_first(found, GROUPS)
 
 
 def judged(
@@ -105,7 +93,7 @@ def judged(
     within: int | None = None,
     log: GroupLog | None = None,
     replaced: bool = False,
-) -> Rebalancing:
+) -> Across:
     """Against a promise; or, with a level, only told. reset: where a group begins that has
     committed nothing. within, log: as of `broken`. replaced: a record may be gone that a later one
     replaced (a compacted topic), so that nobody knows what was there to be read.
@@ -121,4 +109,4 @@ def judged(
     elif forbidden:
         verdict = UNKNOWN
         reason = next(why for name, why in _UNDECIDED.items() if name in forbidden)
-    return Rebalancing(verdict, anomalies, reason)
+    return Across(verdict, anomalies, reason)

@@ -31,6 +31,7 @@ _CONSTANT = re.compile(r"(\w+)\s*(?:=|<-)\s*(\{[^{}]*\}|[^\s=]+)")
 class Followed(NamedTuple):
     """machine: "quorum" or "partition". options: its setting. states: how many TLC showed;
     reached: how many of them the reference did. missing: why not more, in lines; empty if all.
+    nodes: TLC's name of each node, and the reference's.
     """
 
     machine: str
@@ -39,6 +40,7 @@ class Followed(NamedTuple):
     states: int
     reached: int
     missing: list[str]
+    nodes: dict[str, str]
 
 
 def follow(
@@ -90,7 +92,8 @@ def _follow(
         if told:
             told(new.number)
     moves = ways[0].moves
-    return Followed(begin.machine, begin.options, moves, len(states), reached, missing)
+    nodes = {name: begin.parts[place] for name, place in begin.places.items()}
+    return Followed(begin.machine, begin.options, moves, len(states), reached, missing, nodes)
 
 
 def _allowed(begin: Beginning, old: State, new: State) -> Allowed:

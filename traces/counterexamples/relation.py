@@ -26,8 +26,8 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.departures import departs
 from kraftcheck.traces.counterexamples.moves import make_alike
 from kraftcheck.traces.jobs.allowed import Allowed
-from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.jobs.steered import broken_promise
+from kraftcheck.traces.steps.symmetry import Step
 
 REMEMBERED: Final = 200_000
 """Steps whose class is remembered, about 1 kB each."""
@@ -109,9 +109,10 @@ class Relation:
             self._wanted = min(self._most, 2 * self._wanted)
             self.ask()
 
-    def ask(self) -> Refused | None:
-        """Asks TLC about the runs that wait. Returns `found`. Raises as `put`."""
-        self.learn()
+    def ask(self, most: int | None = None) -> Refused | None:
+        """Asks TLC about the runs that wait, or about this many classes of their steps. Returns
+        `found`. Raises as `put`."""
+        self._allowed.ask(most)
         waiting, self._waiting = self._waiting, []
         for number, script, suspects in waiting:
             if self.found is None and (step := self.first_refused(suspects)):
@@ -121,6 +122,10 @@ class Relation:
     def learn(self) -> None:
         """Asks TLC about all steps that were met so far. Raises as `put`."""
         self._allowed.ask()
+
+    def judged(self) -> int:
+        """Of `classes`, how many have a verdict."""
+        return sum(self._allowed.refuses(key) is not None for key in self.classes)
 
     def first_refused(self, suspects: Sequence[Suspect]) -> NodeStep | None:
         """The first that is known to be none of the spec."""

@@ -71,9 +71,10 @@ class CoverModel:
 @dataclass(frozen=True, slots=True)
 class Dumped:
     """A graph with its composition, how long TLC and the reader took, in seconds, and how large it
-    may become."""
+    may become. cfg: what TLC was given."""
 
     model: CoverModel
+    cfg: str
     dump: Dump
     composition: Composition
     tlc_seconds: float
@@ -222,12 +223,13 @@ def dump_graph(
             f"the graph {model.name} has {found[0]} states and {found[1]} edges, not "
             f"{model.states} and {model.edges} as {LIST} states"
         )
-    return Dumped(model, dump, composition, result.seconds, monotonic() - begin, limits)
+    return Dumped(model, cfg, dump, composition, result.seconds, monotonic() - begin, limits)
 
 
 def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
     """Where its module lies."""
-    return specs / model.protocol / "cover"
+    of = [specs / model.protocol / "cover", *libraries_of(model, specs)]
+    return next((each for each in of if (each / f"{model.module}.tla").is_file()), of[0])
 
 
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:

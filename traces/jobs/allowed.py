@@ -1,7 +1,7 @@
 """Which steps the correct spec allows: TLC is asked about many at once, and never about one twice.
 
 A start of TLC costs as much as thousands of steps. So steps are named by their class
-(traces/jobs/canonical.py), those without a verdict wait until somebody asks, and then go to TLC all
+(traces/steps/symmetry.py), those without a verdict wait until somebody asks, and then go to TLC all
 together. The spec that judges is the correct one, whatever bug made a step: the verdicts are shared
 by all bugs, and stored under the digest of the spec.
 
@@ -11,6 +11,7 @@ an error.
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +19,12 @@ import pyarrow as pa
 
 from kraftcheck.reference.protocols import AnyConstants, kind_of, row_has_form
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from kraftcheck.traces.jobs.distinct import CLASSES
-from kraftcheck.traces.jobs.judge import Bench, Group, grouped, report_of
-from kraftcheck.traces.jobs.protocols import constants_text
-from kraftcheck.traces.jobs.relevance import Relevance
-from kraftcheck.traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
+from kraftcheck.traces.steps.classes import CLASSES
+from kraftcheck.traces.steps.judge import Bench, Group, grouped, report_of
+from kraftcheck.traces.steps.record import constants_text
+from kraftcheck.traces.steps.slicing import Relevance
+from kraftcheck.traces.steps.symmetry import Canonicaliser, CanonicalStep, Step
+from kraftcheck.traces.steps.verdict_store import VerdictStore, stamp
 from tla_utils import CheckOptions, ToolError
 
 CHECK: Final = CheckOptions(chunk=5_000, parallel=1, heap_mb=2048)
@@ -70,11 +71,16 @@ class Allowed:
     def refuses(self, key: bytes) -> bool | None:
         """Whether TLC has refused a class; None: it was not asked yet."""
         verdict = self._verdicts.get(key)
-        return None if verdict is None else verdict == REJECTED
+        return None if verdict is None else verdict == "rejected"
 
-    def ask(self) -> None:
-        """Ask for every verdict that is waited for. Raises ToolError, TraceError: TLC or the store
-        cannot be used, or TLC could not judge a step.
+    def ask(self, most: int | None = None) -> None:
+        """Asks for the verdicts that are waited for.
+
+        Args:
+            most: about how many classes TLC is asked; the others are no longer waited for.
+
+        Raises:
+            ToolError, TraceError: TLC or the store cannot be used, or TLC could not judge a step.
         """
         waiting, self._waiting = self._waiting, {}
         keys = pa.array([key for classes in waiting.values() for key in classes], pa.binary(16))
@@ -82,7 +88,9 @@ class Allowed:
             self._verdicts[row["key"]] = row["verdict"]
         tables: dict[Bench, list[pa.Table]] = {}
         for bench, classes in waiting.items():
-            fresh = {key: form for key, form in classes.items() if key not in self._verdicts}
+            unknown = (item for item in classes.items() if item[0] not in self._verdicts)
+            fresh = dict(islice(unknown, most))
+            most = None if most is None else most - len(fresh)
             if fresh:
                 tables[bench] = [_table(bench, fresh)]
         for group in grouped(tables, self._check.chunk):

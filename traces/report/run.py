@@ -64,6 +64,21 @@ class Arrow(NamedTuple):
     taken: int | None
 
 
+class Likelihood(NamedTuple):
+    """The share of futures that fail, by prefix of the run (kraftcheck/explore/likelihood.py).
+
+    Args:
+        sentence: what it says. svg: the curve; ours, and not escaped. unit: of a prefix's length.
+        rows: of each prefix its length, how many futures fail, the interval, its last move or step,
+            and whether it is the decisive one.
+    """
+
+    sentence: str
+    svg: Markup
+    unit: str
+    rows: Sequence[tuple[int, str, str, str, bool]]
+
+
 class Picture(NamedTuple):
     """A run. verdict: in words. found: what is wrong with it, in sentences; lines: the run as
     `replay` tells it."""
@@ -76,6 +91,7 @@ class Picture(NamedTuple):
     steps: Sequence[Step]
     arrows: Sequence[Arrow]
     lines: Sequence[str]
+    likelihood: Likelihood | None = None
 
 
 class Scale(NamedTuple):

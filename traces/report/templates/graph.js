@@ -2,7 +2,7 @@
 // and a shortest path to the state that is chosen. All text goes into text nodes only.
 "use strict";
 (() => {
-  const { nodes, rows, states, initial, edges, words, messages, again, head } =
+  const { nodes, rows, states, initial, edges, words, model } =
     JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const made = (tag, text, name) => {
@@ -95,12 +95,7 @@
     for (let to = state; by[to] >= 0; to = edges[by[to]][0]) found.unshift(by[to]);
     return found;
   };
-  const moves = () => path.map((edge, index) => {
-    const step = edges[edge][2];
-    const later = path.slice(index + 1).some((other) => edges[other][2] === step
-      || words[edges[other][2]] === words[step]);
-    return words[step] + (messages[step] && later ? again : "");
-  });
+  const moves = () => path.map((edge) => words[edges[edge][2]]);
   const table = (state) => {
     const before = path.length ? edges[path[path.length - 1]][0] : state;
     const element = made("table"), top = made("tr");
@@ -137,10 +132,10 @@
     const list = made("ol");
     list.append(...moves().map((each) => made("li", each)));
     const title = `State ${state}: ${counted(path.length)} from the beginning`;
-    at("found").replaceChildren(made("h2", title), list, ...table(state));
-    at("download").disabled = !head || !path.length;
-    at("download").title = head ? "A schedule of moves, for explore, replay and shrink"
-      : "Paths of this graph are no schedules of moves";
+    const said = made("p", "As a schedule of moves: ", "muted");
+    said.append(made("code", `kraftcheck spec explore ${model} --state ${state} --moves ${
+      model}.moves`));
+    at("found").replaceChildren(made("h2", title), said, list, ...table(state));
   };
   const find = () => {
     dots.forEach((dot) => dot.classList.remove("match"));
@@ -162,12 +157,6 @@
   const next = () => matches.length && show(matches[(matches.indexOf(here) + 1) % matches.length]);
   at("form").addEventListener("submit", (event) => { event.preventDefault(); find(); });
   at("next").addEventListener("click", next);
-  at("download").addEventListener("click", () => {
-    const link = made("a");
-    link.href = URL.createObjectURL(new Blob([`${head}${moves().join("\n")}\n`]));
-    link.download = "path.moves";
-    link.click();
-  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "n" && !event.target.matches("input")) next();
   });
