@@ -66,6 +66,7 @@ PLAIN = {
     "docs/decisions.md",
     "docs/explore.md",
     "docs/glossary.md",
+    "docs/proofs.md",
     "docs/protocol-rules.md",
     "docs/reconfiguration.md",
     "docs/serve.md",
