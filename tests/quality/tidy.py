@@ -42,54 +42,10 @@ HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
 ADDRESS = ":" + "//"
 
 
-PLAIN = {
-    "CONTRIBUTING.md",
-    "README.md",
-    "SECURITY.md",
-    "docs/architecture.md",
-    "docs/bugs.md",
-    "docs/campaigns.md",
-    "docs/chaos.md",
-    "docs/ci.md",
-    "docs/conformance.md",
-    "docs/decisions.md",
-    "docs/explore.md",
-    "docs/foreign-traces.md",
-    "docs/glossary.md",
-    "docs/groups.md",
-    "docs/histories.md",
-    "docs/interceptor.md",
-    "docs/isolation.md",
-    "docs/log-checker.md",
-    "docs/measured/campaigns.md",
-    "docs/measured/chaos.md",
-    "docs/measured/conformance.md",
-    "docs/measured/cover.md",
-    "docs/measured/detection.md",
-    "docs/measured/figures.md",
-    "docs/measured/histories.md",
-    "docs/measured/interceptor.md",
-    "docs/measured/predictions.md",
-    "docs/measured/proofs.md",
-    "docs/measured/real-clusters.md",
-    "docs/measured/serve.md",
-    "docs/measured/witness.md",
-    "docs/new-protocol.md",
-    "docs/proofs.md",
-    "docs/protocol-rules.md",
-    "docs/real-clusters.md",
-    "docs/reconfiguration.md",
-    "docs/serve.md",
-    "docs/shares.md",
-    "docs/storage.md",
-    "docs/tables.md",
-    "docs/try.md",
-    "docs/witness.md",
-    "specs/README.md",
-    "tests/README.md",
-    "tla_utils/README.md",
-}
-"""The pages that were edited for plain English. A page that has been edited joins them."""
+PLAIN = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
+PLAIN |= {"specs/README.md", "tests/README.md", "tla_utils/README.md"}
+NOT_YET = {"docs/measured/life-cycles.md"}
+"""Pages held to plain English are these, and those of docs/ except NOT_YET."""
 EXCEPTED = "<!-- as meant -->"
 TWICE = {
     r"\b(is|are|was|were|be) (told|asked|said)\b": "who reports, prints or requests it",
@@ -146,8 +102,9 @@ def check_function_length(path: str, text: str) -> Iterator[Finding]:
 
 
 def check_plain_english(path: str, text: str) -> Iterator[Finding]:
-    """In the pages of PLAIN: no word or turn that has to be read twice."""
-    if path not in PLAIN:
+    """In plain pages: no word or turn that has to be read twice."""
+    in_docs = path.startswith("docs/") and path.endswith(".md") and path not in NOT_YET
+    if path not in PLAIN and not in_docs:
         return
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
