@@ -94,12 +94,12 @@ OPERATION = (
         "append, fetch, latest or earliest (traces/history.py); where clients see an object and no "
         "log, `:` and a word of its model",
     ),
-    Field("node", pa.int32(), "the node that was asked", "node"),
+    Field("node", pa.int32(), "the node that received the request", "node"),
     Field(
         "offset",
         pa.int64(),
-        "append: where; fetch: from where; latest, earliest: what was answered; of an object: what "
-        "was asked with",
+        "append: its offset; fetch: the start; latest, earliest: the answer; of an object: the "
+        "argument",
         "offset",
         nullable=True,
     ),

@@ -1,5 +1,6 @@
-"""What comes to a replica of a compacted partition: what the partition does with it, what its
-cleaner does, and what a coordinator does that was elected here.
+"""Inputs of a replica of a compacted partition.
+
+They come from the partition, its cleaner, and a coordinator that was elected here.
 
 Law of this file: values only, named as in specs/compaction/Compaction.tla.
 """

@@ -1,5 +1,6 @@
-"""What a broker promises of its replica of a compacted partition: the twin of
-specs/compaction/CompactionProperties.tla.
+"""Properties of a broker's replica of a compacted partition.
+
+The twin of specs/compaction/CompactionProperties.tla.
 
 Law of this file: nothing here asks a rule.
 """
@@ -17,8 +18,7 @@ _property = Declared("before", "after")
 
 
 def said(batches: Iterable[tuple[Batch, tuple[int, ...]]]) -> tuple[LoadedKey, ...]:
-    """What batches say, of which these keys are there: the one that counts, of each key that has
-    one."""
+    """Return the effective value of each of these keys that has one in the batches."""
     last = {key: batch for batch, keys in batches for key in keys}
     of = [LoadedKey(key, b.value) for key, b in last.items() if key not in b.removed]
     return tuple(sorted(of))
@@ -31,8 +31,10 @@ def said_by_all(row: CompactedReplica) -> tuple[LoadedKey, ...]:
 
 @_property("state")
 def kept_is_replayed(after: CompactedReplica) -> str | None:
-    """What is left of a log says what all of it would. A replica that has not got all by which
-    something was superseded may lack something: it is in no ISR.
+    """What is left of a log says what all of it would.
+
+    A replica that has not got all by which something was superseded may lack something: it is in no
+    ISR.
 
     Misses: a replica that was never cleaned, and whose log is wrong.
     """

@@ -1,6 +1,4 @@
-"""What runs of a compacted partition's replicas should come to now and then
-(reference/kit/sometimes.py).
-"""
+"""Sometimes conditions of a compacted partition's replicas (reference/kit/sometimes.py)."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ LoadState: TypeAlias = Literal["Idle", "Loading", "Loaded"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="compaction", tag_field="protocol"):
-    """The constants of specs/compaction/CompactionRules.tla. replicas: the brokers that have one.
-    keys: of records; numbers stand for them.
+    """The constants of specs/compaction/CompactionRules.tla.
+
+    replicas: the brokers that have one. keys: of records; numbers stand for them.
     """
 
     replicas: SetOf[Node]
@@ -31,8 +32,11 @@ class Constants(msgspec.Struct, frozen=True, tag="compaction", tag_field="protoc
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The records of one write. value: names it. keys: that it was written with; removed: those of
-    them that it removes (tombstones); kept: those that are still there; none: it is a hole."""
+    """The records of one write.
+
+    value: its name. keys: those written with it; removed: those of them that it removes
+    (tombstones); kept: those that are still there; none: it is a hole.
+    """
 
     offset: int
     value: int
@@ -49,8 +53,9 @@ class LoadedKey(msgspec.Struct, frozen=True, gc=False, order=True):
 
 
 class CompactedReplica(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """A replica, and who reads it. Ends count batches. The hash is kept, because steps are memoised
-    by row.
+    """A replica, and who reads it.
+
+    Ends count batches. The hash is kept, because steps are memoised by row.
     """
 
     log: tuple[Batch, ...]

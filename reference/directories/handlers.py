@@ -1,5 +1,6 @@
-"""What brokers and the controller do where replicas are in log directories that fail: the twin of
-specs/directories/DirectoryPartition.tla.
+"""Brokers and controller of replicas in log directories that fail.
+
+The twin of specs/directories/DirectoryPartition.tla.
 
 Law of this file: as that of reference/moving/handlers.py, whose handlers take every step; here is
 what stands in the place of some of theirs. No rule is written here: what a broker makes of a
@@ -87,8 +88,9 @@ class DirectoryBrokers(MovingBrokers):
         return directory
 
     def as_host(self, n: int, row: DirectoryBrokerRow) -> HostRow:
-        """The row as that of a broker that hosts a replica: of one topic, since what is made under
-        the name of a deleted one is another partition.
+        """Return the row as that of a broker that hosts a replica of one topic.
+
+        What is created under the name of a deleted topic is another partition.
         """
         partition = row.image.partition
         image = replace(
@@ -109,8 +111,9 @@ class DirectoryBrokers(MovingBrokers):
         return without
 
     def hosted(self, n: int, row: DirectoryBrokerRow) -> DirectoryBrokerRow:
-        """The replica is made, empty, or is offline where it cannot be. Where the controller
-        believes it nowhere, the broker chooses.
+        """The replica is made, empty, or is offline where it cannot be.
+
+        Where the controller believes it nowhere, the broker chooses.
         """
         if row.directory in row.online:
             return row
@@ -140,7 +143,9 @@ class DirectoryBrokers(MovingBrokers):
     def handle_log_dir_failure(
         self, n: int, row: DirectoryBrokerRow, input: LogDirFailure
     ) -> BrokerOutcome | None:
-        """R18. The log stays, and nobody is served from it; who waits is told. A broker whose last
+        """R18.
+
+        The log stays, and nobody is served from it; who waits is told. A broker whose last
         directory fails stops.
         """
         if not is_up(row) or input.directory not in row.online or len(row.online) == 1:
@@ -263,8 +268,9 @@ class DirectoryController(MovingController):
         return replace(made, row=self._with_disks(known, m.source, m.directories))
 
     def handle_heartbeat_request(self, row: Any, m: Any) -> ControllerOutcome:
-        """R19 (handleDirectoriesOffline): what the heartbeat says of directories comes behind what
-        it changes besides. The end of the batch is what who stops waits for.
+        """Append a heartbeat's failed directories after its other changes (R19).
+
+        A stopping broker waits for the end of the batch. Source: handleDirectoriesOffline.
         """
         b, at = m.source, self._position[m.source]
         made = super().handle_heartbeat_request(row, m)

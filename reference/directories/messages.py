@@ -1,5 +1,6 @@
-"""What brokers and the controller receive where replicas are in directories that fail: the messages
-of a partition whose replicas move, some of which name directories; and what fails.
+"""Messages of a partition whose replicas are in directories that fail.
+
+They are those of a partition whose replicas move, some with directories, and the failures.
 
 Law of this file: values only, named as in specs/directories/DirectoryPartition.tla.
 """
@@ -38,8 +39,10 @@ class ControllerRequestTimeout(of_partition.ControllerRequestTimeout, frozen=Tru
 
 
 class AssignReplicasToDirs(Addressed, frozen=True):
-    """R16. A broker says where its replica is. It is sent again until the broker reads of it, so
-    nobody answers.
+    """R16.
+
+    A broker says where its replica is. It is sent again until the broker reads of it, so nobody
+    answers.
     """
 
     broker_epoch: Rank

@@ -1,5 +1,6 @@
-"""What is promised where replicas are in directories that fail: what is promised where they move,
-and of directories what their controller and a broker promise.
+"""Properties of replicas in directories that fail.
+
+They are those of moving replicas, and those of directories at the controller and at brokers.
 
 Law of this file: nothing here asks a rule.
 """

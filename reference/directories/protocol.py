@@ -1,5 +1,6 @@
-"""A partition whose replicas are in log directories that fail, as one protocol: that of a partition
-whose replicas move, with other operators in the place of a few.
+"""A partition whose replicas are in log directories that fail, as one protocol.
+
+It is that of a partition whose replicas move, with a few operators replaced.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The rows of a partition whose replicas are in log directories: those of one whose replicas move,
-which know where a replica is.
+"""The rows of a partition whose replicas are in log directories.
+
+They are those of moving replicas, with the replica's directory.
 
 Law of this file: values only, the twins of specs/directories/DirectoryPartition.tla.
 """

@@ -1,5 +1,6 @@
-"""What brokers and the controller do where a partition's replicas move: the twin of
-specs/moving/MovingPartition.tla.
+"""Brokers and controller of a partition whose replicas move.
+
+The twin of specs/moving/MovingPartition.tla.
 
 Law of this file: as that of reference/partition/broker.py and controller.py, whose handlers take
 every step; here is what stands in the place of theirs. A change of the partition, and what an
@@ -315,8 +316,10 @@ def as_topic(row: MovingControllerRow, *targets: Target) -> TopicRow:
 
 
 def deleted(partition: MovingPartition) -> MovingPartition:
-    """R12. What is left of it says when it was deleted, so that nothing older is taken for newer.
-    In Kafka that is a record of its own (RemoveTopicRecord).
+    """R12.
+
+    What is left of it says when it was deleted, so that nothing older is taken for newer. In Kafka
+    that is a record of its own (RemoveTopicRecord).
     """
     return MovingPartition(
         leader=NOBODY,

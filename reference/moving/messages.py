@@ -1,5 +1,6 @@
-"""What brokers and the controller receive where the replicas move: a partition's messages, with
-metadata that have its lists; and what an administrator asks for.
+"""Messages of a partition whose replicas move.
+
+They are a partition's messages, with metadata that have its lists, and an administrator's requests.
 
 Law of this file: values only, named as in specs/moving/MovingPartition.tla.
 """
@@ -50,8 +51,10 @@ class RemoveTopic(Tagged, frozen=True):
 
 
 class OtherPartitions(Tagged, frozen=True):
-    """R14. Whether other partitions of the cluster hold back a broker that wants to stop: it leads
-    one of them, or somebody has not read yet that it does not. In Kafka one controller knows all.
+    """R14.
+
+    Whether other partitions of the cluster hold back a broker that wants to stop: it leads one of
+    them, or somebody has not read yet that it does not. In Kafka one controller knows all.
     """
 
     broker: Node
@@ -63,9 +66,10 @@ class ListReassignments(Tagged, frozen=True):
 
 
 class ListReassignmentsResponse(Addressed, frozen=True):
-    """The lists in force, by what the controller knows to be committed. Kafka leaves out one to
-    which nobody comes and from which nobody goes; here it is told, too. No replicas: there is no
-    such partition.
+    """The lists in force, by what the controller knows to be committed.
+
+    Kafka leaves out one to which nobody comes and from which nobody goes; here it is told, too. No
+    replicas: there is no such partition.
     """
 
     replicas: tuple[Node, ...]

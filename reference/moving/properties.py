@@ -1,5 +1,6 @@
-"""What is promised where the replicas move: of brokers and records what a partition promises, and
-of the lists what a reassignment does.
+"""Properties of a partition whose replicas move.
+
+They are a partition's about brokers and records, and a reassignment's about lists.
 
 Law of this file: nothing here asks a rule.
 """
@@ -60,8 +61,10 @@ def _left_since(after: PartitionState, known: BrokerRow, r: int) -> bool:
 def weak_isr(
     before: PartitionState, after: PartitionState, history: Any, handlers: Any
 ) -> str | None:
-    """Whoever a leader counts as in sync has what that leader calls committed, unless it began
-    anew, or was no replica for a while, and the leader has not been told.
+    """Each member of the ISR has what its leader calls committed.
+
+    Excepted is a member that started from an empty log, or was no replica for a while, until the
+    leader has learned it.
 
     Misses: followers that the leader no longer counts, and members that are down.
     """
@@ -78,9 +81,10 @@ def weak_isr(
 
 @_invariant("state")
 def deleted_everywhere(after: PartitionState, handlers: Any) -> str | None:
-    """A current leader confirms a deletion only when every replica that it knows as unfenced has
-    made it (S9): a broker that is no replica, or was none for a while and the leader has not read
-    that, has nothing to delete.
+    """A current leader confirms a deletion when every unfenced replica has made it (S9).
+
+    A broker that is no replica has nothing to delete, nor one that was none for a while, until the
+    leader has read that.
 
     Misses: replicas that are fenced, which may lead again from the ELR.
     """
@@ -95,9 +99,10 @@ def deleted_everywhere(after: PartitionState, handlers: Any) -> str | None:
 def valid_controller_state(
     before: PartitionState, after: PartitionState, history: Any, handlers: Any
 ) -> str | None:
-    """Nobody who is fenced is in the ISR. Without ELR its last member may be (C10); and where
-    unclean elections are allowed, whom a reassignment that was given up has left there alone, with
-    nobody to lead (R4).
+    """Nobody who is fenced is in the ISR.
+
+    Without ELR its last member may be (C10); and where unclean elections are allowed, whom a
+    reassignment that was given up has left there alone, with nobody to lead (R4).
 
     Misses: brokers that are dead and not fenced yet, and who is in the ELR.
     """
@@ -128,8 +133,9 @@ def holds_what_it_may(n: int, row: Any) -> bool:
 
 
 def _while_there(promised: Invariant) -> Invariant:
-    """As long as the partition is there: a topic that is deleted takes its records with it (R12),
-    and its leader may not have read that yet.
+    """Check a property only while the partition exists.
+
+    A deleted topic takes its records with it (R12), and its leader may not have read that yet.
     """
 
     def check(before: Any, after: Any, history: Any, handlers: Any) -> str | None:
@@ -181,8 +187,9 @@ def wrong_with_lists(
     targets: tuple[Target, Target],
     promises: Sequence[Property] = OF_LISTS,
 ) -> tuple[str, str] | None:
-    """Name and explanation of the first of these promises about the lists that a step of the
-    controller breaks; None: it breaks none. targets: before and after it.
+    """Return name and explanation of the first list property that a controller's step breaks.
+
+    None: it breaks none. targets: before and after the step.
     """
     before, after = as_topic(old, targets[0]), as_topic(new, targets[1])
     for each in promises:

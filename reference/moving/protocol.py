@@ -1,5 +1,6 @@
-"""A partition whose replicas move, as one protocol: that of a partition, with other operators in
-the place of a few.
+"""A partition whose replicas move, as one protocol.
+
+It is that of a partition, with a few operators replaced.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every decision that has a name where the replicas move, beside those of a partition and of a
-reassignment: the twin of specs/moving/MovingRules.tla.
+"""Named decisions about moving replicas: the twin of specs/moving/MovingRules.tla.
+
+They are beside those of a partition and of a reassignment.
 
 Law of this file: as that of reference/partition/rules.py. Which list comes, when it is complete and
 who is eligible under it is decided in reference/reassignment/rules.py.
@@ -32,13 +33,17 @@ class MovingRules(PartitionRules):
         return not partition.replicas
 
     def has_left(self, n: int, partition: MovingPartition) -> bool:
-        """R6. Whether the topic is there, and a broker is no replica any more: it stops, and
-        deletes its log.
+        """R6.
+
+        Whether the topic is there, and a broker is no replica any more: it stops, and deletes its
+        log.
         """
         return bool(partition.replicas) and n not in partition.replicas
 
     def remotes_under(self, row: MovingBrokerRow, partition: MovingPartition) -> tuple[Remote, ...]:
-        """R6. What a leader goes on knowing of others: nothing of who is no replica
+        """R6.
+
+        What a leader goes on knowing of others: nothing of who is no replica
         (Partition.updateAssignmentAndIsr).
         """
         return tuple(
@@ -49,8 +54,10 @@ class MovingRules(PartitionRules):
         )
 
     def fetch_error_under_list(self, row: Any, m: ReplicaFetchRequest) -> str:
-        """P4, R6. Who is no replica, as far as the leader knows, may be one by what it knows
-        itself, and asks again (Partition.followerReplicaOrThrow).
+        """P4, R6.
+
+        Who is no replica, as far as the leader knows, may be one by what it knows itself, and asks
+        again (Partition.followerReplicaOrThrow).
         """
         if row.role == "None":
             return "NOT_LEADER_OR_FOLLOWER"
@@ -91,14 +98,17 @@ class MovingRules(PartitionRules):
     is_unclean_restart = unclean_under_list
 
     def leads_elsewhere(self, row: MovingControllerRow, b: int) -> bool:
-        """R14. Whether a broker that wants to stop is to wait for other partitions, as if it led
-        this one.
+        """R14.
+
+        Whether a broker that wants to stop is to wait for other partitions, as if it led this one.
         """
         return b in row.held
 
     def read_from(self, stable: T, ahead: T) -> T:
-        """V29. What a controller reads to whoever asks: what it knows to be committed, whatever it
-        has written besides. Whether it is active is asked by nobody
-        (QuorumController.appendReadEvent, lastStableOffset).
+        """V29.
+
+        What a controller reads to whoever asks: what it knows to be committed, whatever it has
+        written besides. Whether it is active is asked by nobody (QuorumController.appendReadEvent,
+        lastStableOffset).
         """
         return stable

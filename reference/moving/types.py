@@ -29,8 +29,9 @@ THE_DIRECTORY: Final = 1
 
 
 class Constants(PartitionConstants, frozen=True, kw_only=True, tag="moving", tag_field="protocol"):
-    """The constants of specs/moving/MovingPartition.tla. `replicas` are all brokers of the cluster,
-    which have a row each.
+    """The constants of specs/moving/MovingPartition.tla.
+
+    `replicas` are all brokers of the cluster, which have a row each.
     """
 
     first_replicas: tuple[Node, ...]
@@ -78,8 +79,10 @@ class MovingControllerRow(ControllerRow, frozen=True, gc=False, cache_hash=True)
     """R14. The brokers whose stop other partitions of the cluster hold back, sorted."""
 
     def directories_of(self, at: int) -> tuple[int, ...]:
-        """R17. Which directories of a broker are online as far as the controller knows, by the
-        position of the broker.
+        """R17.
+
+        Which directories of a broker are online as far as the controller knows, by the position of
+        the broker.
         """
         return (THE_DIRECTORY,)
 
@@ -90,8 +93,9 @@ def is_there(partition: MovingPartition) -> bool:
 
 
 def was_deleted(partition: MovingPartition) -> bool:
-    """R12. Whether its topic is gone. What is made under its name has another id, and is another
-    partition.
+    """R12.
+
+    Whether its topic is gone. What is made under its name has another id, and is another partition.
     """
     return not partition.replicas and partition.partition_epoch > 0
 

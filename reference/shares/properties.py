@@ -259,7 +259,7 @@ def held_is_of_its_leader(state: State) -> str | None:
 
 
 def start_is_stored(state: State) -> str | None:
-    """Whoever leads next begins where this leader began.
+    """The next leader begins where this leader began.
 
     Misses: a start that was resolved too late.
     """
@@ -269,7 +269,7 @@ def start_is_stored(state: State) -> str | None:
 
 
 def delivered_is_there(state: State) -> str | None:
-    """Nothing is handed out that may not be read yet.
+    """No record is delivered before it may be read.
 
     Misses: what lies before the log's start.
     """

@@ -42,26 +42,10 @@ HOME_PATHS = re.compile(r"(?<![\w.~}])/(ho" + r"me|Us" + r"ers)/\w")
 ADDRESS = ":" + "//"
 
 
-PLAIN = {
-    "README.md",
-    "docs/bugs.md",
-    "docs/ci.md",
-    "docs/decisions.md",
-    "docs/explore.md",
-    "docs/glossary.md",
-    "docs/protocol-rules.md",
-    "docs/serve.md",
-    "docs/try.md",
-    "docs/witness.md",
-    "docs/groups.md",
-    "docs/histories.md",
-    "docs/log-checker.md",
-    "docs/measured/campaigns.md",
-    "docs/measured/detection.md",
-    "docs/measured/figures.md",
-    "docs/measured/witness.md",
-}
-"""The pages that were edited for plain English. A page that has been edited joins them."""
+PLAIN = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
+PLAIN |= {"specs/README.md", "tests/README.md", "tla_utils/README.md"}
+NOT_YET = {"docs/measured/life-cycles.md"}
+"""Pages held to plain English are these, and those of docs/ except NOT_YET."""
 EXCEPTED = "<!-- as meant -->"
 TWICE = {
     r"\b(is|are|was|were|be) (told|asked|said)\b": "who reports, prints or requests it",
@@ -118,8 +102,9 @@ def check_function_length(path: str, text: str) -> Iterator[Finding]:
 
 
 def check_plain_english(path: str, text: str) -> Iterator[Finding]:
-    """In the pages of PLAIN: no word or turn that has to be read twice."""
-    if path not in PLAIN:
+    """In plain pages: no word or turn that has to be read twice."""
+    in_docs = path.startswith("docs/") and path.endswith(".md") and path not in NOT_YET
+    if path not in PLAIN and not in_docs:
         return
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,6 +1,4 @@
-"""Steps of brokers and controller where replicas are in directories, as a partition's scheduler
-knows them.
-"""
+"""Steps of brokers and controller with directories, for a partition's scheduler."""
 
 from __future__ import annotations
 
@@ -86,8 +84,9 @@ class DirectoryMachine(MovingMachine):
         return wants
 
     def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
-        """A record of a registration has its directories in Kafka, which here only the request
-        names.
+        """Add the directories of a registration, which only the request names here.
+
+        In Kafka the record has them.
         """
         known = [*batches]
         row = super().replayed(known)

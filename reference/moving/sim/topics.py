@@ -1,5 +1,4 @@
-"""Topics that are deleted and made again while a cluster runs, partitions that are added, brokers
-that are unregistered.
+"""Topics and partitions that change, and unregistered brokers, while a cluster runs.
 
 Which partitions a run may come to have is fixed when it begins: those that there are not yet are
 spare. A topic that is made again has a new id, and with it partitions that were spare.
@@ -70,8 +69,10 @@ class Changes(Administrator[int]):
         stream: Stream,
         world: World,
     ) -> None:
-        """replicas: so many a new topic has. topics: those that are changed. placed: whether the
-        controller says where partitions are; otherwise whoever asks.
+        """Changes of topics in a run.
+
+        replicas: their number in a new topic. topics: those that change. placed: whether the
+        controller places partitions; otherwise the request does.
         """
         super().__init__(asked, stream, world)
         self._placed = placed
