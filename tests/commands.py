@@ -25,6 +25,7 @@ from typing import Final
 
 LIBRARIES: Final = (
     "msgspec",
+    "networkx",
     "numpy",
     "pyarrow.compute",
     "pyarrow.parquet",

@@ -198,7 +198,7 @@ RULES = {
             *("traces.schema", "traces.values", "traces.history", "traces.grouplog"),
             *("traces.rows", "traces.collection", PROMISES),
         ),
-        third_party=("numpy", "pyarrow", "msgspec"),
+        third_party=("numpy", "pyarrow", "msgspec", "networkx"),
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
     "reference.core.*": _world("reference.core", "traces.schema"),
