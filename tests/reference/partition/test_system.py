@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System
+from kraftcheck.reference.kit.protocol import Composition
 from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders
 from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
@@ -22,6 +23,8 @@ from kraftcheck.reference.partition.properties import (
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
 from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.protocols import ProtocolError, _checked
+from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.sim.memo import State
 
 THREE = PartitionConstants((0, 1, 2), min_insync_replicas=2)
@@ -78,3 +81,11 @@ def test_metadata_that_is_read_out_of_order_is_found_out(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(System, "readings", missing)
     assert "MetadataLogMatching" in violated(None, 0, 300)
+
+
+def test_it_is_no_part_of_a_composition() -> None:
+    """Nobody would ask its properties there."""
+    both = {"one": PARTITION, "other": QUORUM}
+    found = Composition(name="both", sentence="", parts=both, joins=(), properties=())
+    with pytest.raises(ProtocolError, match="the component one of both is partition"):
+        _checked(found, "here")
