@@ -102,10 +102,11 @@ def _checked(found: Any, where: str, what: str = "protocol") -> Protocol | Compo
     """Raises ProtocolError: it is neither, or lacks something."""
     if isinstance(found, Composition):
         for name, part in found.parts.items():
-            if part.world is None:
+            # What only a simulation of its own judges nobody would judge in a composition.
+            if part.world is None or (part.world.simulated and not part.world.properties):
                 raise ProtocolError(
-                    f"{where}: the component {name} of {found.name} is {part.name}, which has no "
-                    "World: it has a simulation of its own, and cannot be joined"
+                    f"{where}: the component {name} of {found.name} is {part.name}: it has a "
+                    "simulation of its own, and cannot be joined"
                 )
         return found
     if not isinstance(found, Protocol):

@@ -143,6 +143,8 @@ WORLD: Final = World(
         "fetch_max_records": (2, 1),
     },
     local=_local,
+    # Some ask what a client would be told, which the handlers of a run know: they are asked by the
+    # checker of a run (invariants.py), and no driver makes runs of this declaration alone.
     properties=(),
     in_order=lambda message: CONTROLLER in (message.source, message.destination),
     has_read=lambda row: row.image.offset if isinstance(row, BrokerRow) else None,

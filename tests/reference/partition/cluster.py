@@ -25,9 +25,9 @@ from kraftcheck.reference.partition.messages import (
     ElectLeaders,
     HeartbeatRequest,
     HeartbeatResponse,
+    Input,
     IsrShrinkTimeout,
     Message,
-    MetadataRecords,
     MetadataUpdate,
     ProduceRequest,
     RegisterBrokerRequest,
@@ -55,6 +55,7 @@ from kraftcheck.reference.partition.types import (
     Partition,
     PartitionConstants,
 )
+from tests.reference.partition.walks import taken
 
 M = TypeVar("M", bound=Message)
 
@@ -104,21 +105,16 @@ class Partitioned:
 
     def do(self, n: int, *inputs: BrokerInput) -> None:
         for input in inputs:
-            outcome = self.handlers.step(n, self.row(n), input)
-            if outcome is None or outcome.ignored:
-                raise Impossible(f"broker {n} has no use for {input}")
-            after = self.state._replace(rows={**self.state.rows, n: outcome.row})
-            self._entered(after, outcome.sent)
+            self._take(n, input, f"broker {n}")
 
     def control(self, input: ControllerInput) -> None:
-        outcome = self.controller_handlers.step(self.state.controller, input)
-        if outcome is None or outcome.ignored:
-            raise Impossible(f"the controller has no use for {input}")
-        records = [r for m in outcome.sent if isinstance(m, MetadataRecords) for r in m.records]
-        after = self.state._replace(
-            controller=outcome.row, metadata=self.state.metadata + tuple(records)
-        )
-        self._entered(after, outcome.sent)
+        self._take(CONTROLLER, input, "the controller")
+
+    def _take(self, node: int, input: Input, name: str) -> None:
+        made = taken(self.state, node, input, self.handlers, self.controller_handlers)
+        if made is None or made[1].ignored:
+            raise Impossible(f"{name} has no use for {input}")
+        self._entered(made[0], made[1].sent)
 
     def _entered(self, after: Any, sent: tuple[Message, ...]) -> None:
         before, self.state = self.state, after

@@ -33,16 +33,12 @@ from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
 from kraftcheck.reference.partition.types import GONE, CacheEntry, PartitionConstants, Record
 from tests.reference.partition.plants import PLANTS, TWINS, Plant, acked
-from tests.reference.partition.walks import Moves, PartitionWalk, Step, World
+from tests.reference.partition.walks import Moves, PartitionWalk, Step
 
 THREE = PartitionConstants((2, 1, 3), min_insync_replicas=2)
 PAIR = PartitionConstants((1, 2), min_insync_replicas=1, elr_enabled=False)
 LOSSLESS = Moves(lossy=0, corrupt=0, unclean=0, again=False)
 LOSSY = Moves(lossy=0.6, corrupt=0.5)
-
-
-def state_of(world: World) -> PartitionState:
-    return PartitionState(world.rows, world.controller, world.metadata)
 
 
 def walk_of(
@@ -54,7 +50,7 @@ def walk_of(
 
 
 def fast(checker: PartitionChecker, step: Step) -> str | None:
-    before, after = state_of(step.before), state_of(step.after)
+    before, after = step.before, step.after
     if step.node == CONTROLLER:
         found = checker.after_controller_step(before, after)
     else:
@@ -66,7 +62,7 @@ def judged(walk: PartitionWalk, length: int) -> Iterator[tuple[str | None, str |
     """For each step what the two ways say, up to the first violation."""
     checker, history = PartitionChecker(walk.handlers), PartitionHistory()
     for step in walk.steps(length):
-        history = history_next(history, state_of(step.after), step.outcome.sent)
+        history = history_next(history, step.after, step.outcome.sent)
         plain = first_violated(step, history, walk.handlers)
         yield fast(checker, step), plain
         assert checker.history == history
@@ -75,7 +71,7 @@ def judged(walk: PartitionWalk, length: int) -> Iterator[tuple[str | None, str |
 
 
 def first_violated(step: Step, history: PartitionHistory, handlers: BrokerHandlers) -> str | None:
-    before, after = state_of(step.before), state_of(step.after)
+    before, after = step.before, step.after
     for each in PARTITION_INVARIANTS:
         if each.check(before, after, history, handlers) is not None:
             return each.name
@@ -194,11 +190,11 @@ def test_both_ways_agree_on_planted_violations() -> None:
             if at % 16 == 0 and step.node != CONTROLLER:
                 for name, wrong in planted(step, step.node):
                     again = replayed(walk.handlers, seed, at)
-                    entered = history_next(history, state_of(wrong.after), wrong.outcome.sent)
+                    entered = history_next(history, wrong.after, wrong.outcome.sent)
                     plain = first_violated(wrong, entered, walk.handlers)
                     assert fast(again, wrong) == plain, name
                     seen[plain] += 1
-            history = history_next(history, state_of(step.after), step.outcome.sent)
+            history = history_next(history, step.after, step.outcome.sent)
             assert fast(checker, step) is None
     assert len(seen) >= 10, seen
 

@@ -8,7 +8,7 @@ walk is a function of its seed alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,7 +35,6 @@ from kraftcheck.reference.partition.messages import (
     IsrShrinkTimeout,
     ListOffsetsRequest,
     Message,
-    MetadataRecord,
     MetadataRecords,
     MetadataUpdate,
     ProduceRequest,
@@ -49,6 +48,7 @@ from kraftcheck.reference.partition.messages import (
     SessionTimeout,
     Timestamp,
 )
+from kraftcheck.reference.partition.properties import PartitionState, initial_state
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
@@ -56,21 +56,33 @@ from kraftcheck.reference.partition.types import (
     BrokerOutcome,
     BrokerRow,
     ControllerOutcome,
-    ControllerRow,
     PartitionConstants,
-    initial_controller,
-    initial_row,
 )
 
 ALTER = (AlterPartitionRequest, AlterPartitionResponse)
 
 
-class World(NamedTuple):
-    """Everything that a property may look at, but for the history."""
-
-    rows: Mapping[int, BrokerRow]
-    controller: ControllerRow
-    metadata: tuple[MetadataRecord, ...]
+def taken(
+    state: PartitionState,
+    node: int,
+    input: Input,
+    brokers: BrokerHandlers,
+    controller: PartitionControllerHandlers,
+) -> tuple[PartitionState, Any] | None:
+    """The state after a step, and its outcome; None: the input is disabled. What the controller
+    writes is committed at once.
+    """
+    outcome: Any
+    if node == CONTROLLER:
+        outcome = controller.step(state.controller, input)  # type: ignore[arg-type]
+        if outcome is None:
+            return None
+        written = [r for m in outcome.sent if isinstance(m, MetadataRecords) for r in m.records]
+        return state._replace(controller=outcome.row, metadata=(*state.metadata, *written)), outcome
+    outcome = brokers.step(node, state.rows[node], input)  # type: ignore[arg-type]
+    if outcome is None:
+        return None
+    return state._replace(rows={**state.rows, node: outcome.row}), outcome
 
 
 class Step(NamedTuple):
@@ -78,8 +90,8 @@ class Step(NamedTuple):
 
     node: int
     input: Input
-    before: World
-    after: World
+    before: PartitionState
+    after: PartitionState
     outcome: BrokerOutcome | ControllerOutcome
 
 
@@ -122,8 +134,7 @@ class PartitionWalk:
         self.rules_of = self.rules or PartitionRules(self.constants)
         self.handlers = BrokerHandlers(self.constants, self.rules)
         self.controller_handlers = PartitionControllerHandlers(self.constants, self.rules)
-        rows = dict.fromkeys(self.constants.brokers, initial_row(self.constants))
-        self.world = World(rows, initial_controller(self.constants), ())
+        self.world = initial_state(self.constants)
         self.network: list[Message] = []
         self.fresh: list[Message] = []
         """What was sent and not delivered yet."""
@@ -134,25 +145,14 @@ class PartitionWalk:
     def take(self, node: int, input: Input) -> Step | None:
         """The step that this input makes, or None where it is disabled."""
         before = self.world
-        steps: Any = self.controller_handlers if node == CONTROLLER else self.handlers
-        outcome: Any
-        if node == CONTROLLER:
-            outcome = steps.step(before.controller, input)
-            if outcome is None:
-                return None
-            batches = [m for m in outcome.sent if isinstance(m, MetadataRecords)]
-            added = tuple(record for m in batches for record in m.records)
-            after = before._replace(controller=outcome.row, metadata=before.metadata + added)
-        else:
-            outcome = steps.step(node, before.rows[node], input)
-            if outcome is None:
-                return None
-            after = before._replace(rows={**before.rows, node: outcome.row})
-        self.world = after
+        made = taken(before, node, input, self.handlers, self.controller_handlers)
+        if made is None:
+            return None
+        self.world, outcome = made
         sent = [m for m in outcome.sent if m.destination not in (METADATA_LOG, CLIENTS)]
         self.network += sent
         self.fresh += sent
-        return Step(node, input, before, after, outcome)
+        return Step(node, input, before, self.world, outcome)
 
     def steps(self, count: int) -> Iterator[Step]:
         """`count` enabled steps, the first of which elects a leader."""

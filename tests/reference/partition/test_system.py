@@ -1,0 +1,91 @@
+"""The declaration of a partition as a system: its moves make runs that keep all properties, and
+that break one under a bug.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System
+from kraftcheck.reference.kit.protocol import Composition
+from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders
+from kraftcheck.reference.partition.properties import (
+    PARTITION_INVARIANTS,
+    PartitionHistory,
+    PartitionState,
+    history_next,
+)
+from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.protocols import ProtocolError, _checked
+from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.sim.memo import State
+
+THREE = PartitionConstants((0, 1, 2), min_insync_replicas=2)
+
+
+def is_bearable(at: Configuration, move: Move) -> bool:
+    """Whether a move loses nothing that was written, and elects nobody without it."""
+    input: Any = move.input.value
+    if isinstance(input, BrokerCrash):
+        return input.keep == len(at.states[move.node].row.log)
+    return not (isinstance(input, ElectLeaders) and input.election == "UNCLEAN")
+
+
+def violated(bug: str | None, seed: int, length: int) -> set[str]:
+    """What a walk violates. Messages come, and metadata is read, as often as all else happens."""
+    system = System(NodeMemo(PARTITION, bug).machine(THREE))
+    handlers, history = broker_handlers_for(bug, THREE), PartitionHistory()
+    draw, at, found = random.Random(seed), system.initial(), set[str]()
+    for _ in range(length):
+        kinds: dict[str, list[Move]] = {}
+        for move in filter(lambda move: is_bearable(at, move), system.moves(at)):
+            kinds.setdefault(f"{move.kind} {move.input.kind}", []).append(move)
+        effect = system.apply(at, draw.choice(draw.choice([*kinds.values()])))
+        assert effect is not None, "it is listed and disabled"
+        before, after = state_of(system, at), state_of(system, effect.after)
+        sent = [m.value for _, m in effect.step.sent] if effect.step else []
+        history = history_next(history, after, sent)
+        found |= {p.name for p in PARTITION_INVARIANTS if p.check(before, after, history, handlers)}
+        at = effect.after
+    return found
+
+
+def state_of(system: System, at: Configuration) -> PartitionState:
+    *brokers, controller = at.states
+    return PartitionState({each.node: each.row for each in brokers}, controller.row, at.log)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_violated_and_metadata_is_read_in_order(seed: int) -> None:
+    assert violated(None, seed, 300) == set()
+
+
+def test_a_bug_is_found() -> None:
+    assert "FencedNeverElected" in violated("Z43", 0, 300)
+
+
+def test_metadata_that_is_read_out_of_order_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a broker misses the first of what it has not read."""
+    readings = System.readings
+
+    def missing(self: System, at: Configuration, state: State) -> Iterator[Any]:
+        for each in readings(self, at, state):
+            yield replace(each, records=each.records[1:] or each.records)
+
+    monkeypatch.setattr(System, "readings", missing)
+    assert "MetadataLogMatching" in violated(None, 0, 300)
+
+
+def test_it_is_no_part_of_a_composition() -> None:
+    """Nobody would ask its properties there."""
+    both = {"one": PARTITION, "other": QUORUM}
+    found = Composition(name="both", sentence="", parts=both, joins=(), properties=())
+    with pytest.raises(ProtocolError, match="the component one of both is partition"):
+        _checked(found, "here")
