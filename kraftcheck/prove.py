@@ -20,7 +20,7 @@ from kraftcheck.known_bugs.own_rules import read_rules, substitution
 from kraftcheck.osutil.children import WORKERS, end_with_parent
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.proofs.obligations import Obligation, Proof
-from kraftcheck.reference.protocols import PROTOCOLS, part_of
+from kraftcheck.reference.protocols import PROTOCOLS, is_preset, part_of
 from kraftcheck.screen import Columns, Screen
 
 PROOF = "proof.json"
@@ -29,7 +29,7 @@ CODES = {"proved": exits.HOLDS, "failed": exits.VIOLATED, "unknown": exits.UNKNO
 PROOFS: Final[dict[str, Proof]] = {
     protocol.name: part.PROOF
     for protocol in PROTOCOLS
-    if (part := part_of(protocol, "proof.proof")) is not None
+    if not is_preset(protocol) and (part := part_of(protocol, "proof.proof")) is not None
 }
 RULES: Final = {protocol.name: protocol.rules for protocol in PROTOCOLS}
 PROPERTIES: Final = {

@@ -32,8 +32,7 @@ from kraftcheck.reference.kit.fields import has_form
 from kraftcheck.reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
 from kraftcheck.reference.moving.protocol import MOVING
 from kraftcheck.reference.partition.protocol import PARTITION
-from kraftcheck.reference.quorum.protocol import QUORUM
-from kraftcheck.reference.quorum41.protocol import QUORUM_41
+from kraftcheck.reference.quorum.protocol import QUORUM, QUORUM_41
 from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
 from kraftcheck.reference.shares.protocol import SHARES
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
@@ -234,9 +233,19 @@ def kind_named(name: str) -> NodeKind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
+def package_of(protocol: Protocol) -> str:
+    return protocol.constants.__module__.rpartition(".")[0]
+
+
+def is_preset(protocol: Protocol) -> bool:
+    """Whether it is a release of the protocol that it extends, and lies in the folder of that."""
+    extended = _BY_NAME.get(protocol.extends)
+    return extended is not None and package_of(extended) == package_of(protocol)
+
+
 def part_of(protocol: Protocol, name: str) -> Any:
     """A module of a protocol's folder, by its name below that; None: there is none."""
-    package = protocol.constants.__module__.rpartition(".")[0]
+    package = package_of(protocol)
     path = Path(*name.split(".")).with_suffix(".py")
     there = any((Path(each) / path).is_file() for each in importlib.import_module(package).__path__)
     return importlib.import_module(f"{package}.{name}") if there else None

@@ -27,8 +27,6 @@ from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.steered.schedule import TIMEOUTS, Schedule
 from kraftcheck.reference.quorum.types import Constants, Outcome, Row
-from kraftcheck.reference.quorum41.handlers import Quorum41Handlers, outcomes
-from kraftcheck.reference.quorum41.types import Constants as Constants41
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Names, NodeStep
 from kraftcheck.witness.hosted import Hosted
@@ -76,7 +74,7 @@ class KafkaSchedule(Hosted, Schedule):
             constants, memo=QuorumMemo(TIMEOUTS, None).asked(self._of_kafka), watched=watched
         )
         self.be_hosted(host, compares, anew=not among)
-        if isinstance(constants, Constants41):
+        if constants.release != "4.0":
             self._names = Names(partial(_words, constants))
         self.taken: list[NodeStep] = []
         self._among = among
@@ -172,11 +170,7 @@ class KafkaSchedule(Hosted, Schedule):
 
     def reference(self, node: int, before: Row, input: Input) -> Sequence[Outcome]:
         """All that the reference may do in the row that Kafka was in."""
-        handlers = self._machine.handlers
-        if isinstance(handlers, Quorum41Handlers):
-            return outcomes(handlers, node, before, input)
-        outcome = handlers.step(node, before, input)
-        return [] if outcome is None else [outcome]
+        return self._machine.handlers.outcomes(node, before, input)
 
     def _asked(self, node: int, input: Input) -> list[Taken]:
         if isinstance(input, Flush):

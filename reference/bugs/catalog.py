@@ -16,6 +16,8 @@ from kraftcheck.reference.protocols import (
     PROTOCOLS,
     ProtocolError,
     asks,
+    is_preset,
+    package_of,
     protocol_of,
     raised,
 )
@@ -29,7 +31,7 @@ STORAGE: Final = "kraftcheck.reference.storage"
 def _found(protocol: Protocol) -> list[Bug]:
     """Those that a protocol declares. Raises ProtocolError: they cannot be loaded."""
     try:
-        return declared(protocol.constants.__module__.rpartition(".")[0])
+        return declared(package_of(protocol))
     except Exception as error:  # What others wrote may raise anything.
         raise raised(protocol, MODULE, error) from error
 
@@ -37,7 +39,7 @@ def _found(protocol: Protocol) -> list[Bug]:
 def _all() -> dict[str, Bug]:
     """Raises ProtocolError: two have one id."""
     found: dict[str, Bug] = {}
-    whose = [(f"protocol {each.name}", _found(each)) for each in PROTOCOLS]
+    whose = [(f"protocol {each.name}", _found(each)) for each in PROTOCOLS if not is_preset(each)]
     for where, bugs in (*whose, (STORAGE, declared(STORAGE))):
         for each in bugs:
             if each.id in found:
@@ -127,7 +129,7 @@ def nearest(id: str, titles: Mapping[str, str]) -> str:
     known = list(dict.fromkeys(name for name in near if name in titles))
     if not known:
         ids = sorted(titles, key=_order)
-        return f"; known are {ids[0]} to {ids[-1]}"
+        return f"; the known bugs are {ids[0]} to {ids[-1]}"
     return f"; did you mean {', '.join(known)}?"
 
 

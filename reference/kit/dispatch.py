@@ -7,7 +7,7 @@ Law of this file: nothing here knows of a protocol.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -26,6 +26,16 @@ def snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def handlers_of(handlers: object, inputs: Iterable[type]) -> dict[type, Any]:
-    """The method for each type of input. Raises AttributeError where there is none."""
-    return {of: getattr(handlers, handler_name(action_name(of))) for of in inputs}
+def handlers_of(
+    handlers: object, inputs: Iterable[type], otherwise: Callable[..., Any] | None = None
+) -> dict[type, Any]:
+    """The method for each type of input.
+
+    Args:
+        otherwise: what handles an input that has no method: in a layer, the protocol below it.
+
+    Raises:
+        AttributeError: an input has no method, and there is nothing else.
+    """
+    beside = () if otherwise is None else (otherwise,)
+    return {of: getattr(handlers, handler_name(action_name(of)), *beside) for of in inputs}

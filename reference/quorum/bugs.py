@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kraftcheck.reference.kit.log import EpochCache, EpochEnd, end_offset
+from typing import Any
+
+from kraftcheck.reference.kit.log import UNDEFINED, EpochCache, EpochEnd, end_offset
+from kraftcheck.reference.quorum import quorum41
 from kraftcheck.reference.quorum.messages import FetchRequest, Request, Response, VoteRequest
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import AWAITING, NOBODY, QuorumStateFile, Role, Row
@@ -126,3 +129,8 @@ class Z304UsesLateResponse(QuorumRules):
     def answers_in_flight(self, row: Row, m: Response, in_flight: Request | None) -> bool:
         connection = row.connections[self.constants.nodes.index(m.source)]
         return connection == AWAITING and type(m.request) is type(in_flight)
+
+
+class Z167TakesOverHighWatermark(quorum41.Quorum41Rules):
+    def high_watermark_after_fetch(self, row: Row, m: Any) -> int:
+        return row.high_watermark if m.high_watermark == UNDEFINED else m.high_watermark

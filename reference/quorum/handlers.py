@@ -2,9 +2,10 @@
 
 Law of this file: a handler sees its own node, that node's row and one input, and answers with one
 outcome that the spec allows, or with None where the spec allows none (the input is disabled).
-Every decision is asked of `rules`. Same names and order as in the spec, so that both can be read
-side by side: the changes of role; what a role owes to its peers; `finish`, which every handler ends
-in; then the handlers, grouped as Kafka groups them.
+Every decision is asked of `rules`. Where the spec allows several outcomes, `choose` says which is
+taken; the reference takes the first, and `outcomes` tells all of them. Same names and order as in
+the spec, so that both can be read side by side: the changes of role; what a role owes to its peers;
+`finish`, which every handler ends in; then the handlers, grouped as Kafka groups them.
 
 Nothing here raises because of what a peer sent: an error is a code in a response. An AssertionError
 is a mistake of ours.
@@ -19,7 +20,8 @@ Timers are inputs that may come at any time; timers.py says which are armed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from itertools import permutations
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -71,6 +73,7 @@ from kraftcheck.reference.quorum.types import (
     is_running,
 )
 
+Peers: TypeAlias = tuple[int, ...]
 HANDLERS: dict[type, str] = {of: action_name(of) for of in INPUTS}
 """From the type of an input to the name of its action, as in the spec and in traces."""
 
@@ -91,8 +94,18 @@ def _minus(nodes: tuple[int, ...], node: int) -> tuple[int, ...]:
     return tuple(v for v in nodes if v != node)
 
 
+def first(choices: Iterable[Any]) -> Any:
+    return next(iter(choices))
+
+
 class QuorumHandlers:
-    """The handlers, for one set of constants and one set of rules."""
+    """The handlers, for one set of constants and one set of rules. Layers of the quorum have
+    records and answers to fetches with more fields.
+    """
+
+    entry: type[Entry] = Entry
+    """A record that a leader appends, from its epoch and value."""
+    answer: Callable[..., FetchResponse] = FetchResponse
 
     def __init__(self, constants: Constants, rules: QuorumRules | None = None) -> None:
         self.constants = constants
@@ -102,20 +115,48 @@ class QuorumHandlers:
         self._others = {node: constants.others(node) for node in constants.nodes}
         self._no_offsets = (UNDEFINED,) * len(constants.nodes)
         self._all_ready: tuple[Connection, ...] = (READY,) * len(constants.nodes)
-        self._handlers: dict[type, Callable[[int, Row, Any], Outcome | None]] = handlers_of(
-            self, INPUTS
-        )
+        self.choose: Callable[[Iterable[Any]], Any] = first
+        self._handlers: dict[str, Callable[[int, Row, Any], Outcome | None]] = {
+            of.__name__: handle for of, handle in handlers_of(self, INPUTS).items()
+        }
 
     def step(self, node: int, row: Row, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled.
 
-        Deterministic: where the spec allows several outcomes, always the same one is taken.
+        Deterministic: where the spec allows several outcomes, always the first is taken.
         """
         if isinstance(input, MESSAGES):
             assert input.destination == node, f"for somebody else than {node}: {input}"
             if not is_running(row):
                 return None
-        return self._handlers[type(input)](node, row, input)
+        return self._handlers[type(input).__name__](node, row, input)
+
+    def outcomes(self, node: int, row: Row, input: Input) -> list[Outcome]:
+        """All outcomes that the spec allows, each once, the reference's own first."""
+        found: dict[Outcome, None] = {}
+        path: list[int] = []
+        while True:
+            widths: list[int] = []
+
+            def choose(choices: Iterable[Any], widths: list[int] = widths) -> Any:
+                among = [*choices]
+                widths.append(len(among))
+                if len(widths) > len(path):
+                    path.append(0)
+                return among[path[len(widths) - 1]]
+
+            self.choose = choose
+            try:
+                outcome = self.step(node, row, input)
+            finally:
+                self.choose = first
+            if outcome is not None:
+                found[outcome] = None
+            while path and path[-1] + 1 >= widths[len(path) - 1]:
+                path.pop()
+            if not path:
+                return [*found]
+            path[-1] += 1
 
     # --- Changes of role (1.2). Each forgets what belonged to the old role and resets the
     # --- connections, so that late responses no longer count (Q22).
@@ -155,7 +196,7 @@ class QuorumHandlers:
             leader,
             epoch_start=start,
             epoch_cache=log.cache_assign(row.epoch_cache, row.epoch, start),
-            log=(*row.log, Entry(row.epoch, LEADER_CHANGE)),
+            log=(*row.log, self.entry(row.epoch, LEADER_CHANGE)),
             flushed=self.rules.flushed_after_leader_append(row),
             high_watermark=UNDEFINED,
         )
@@ -260,7 +301,7 @@ class QuorumHandlers:
         high_watermark: int,
         error: Error = "NONE",
     ) -> FetchResponse:
-        return FetchResponse(
+        return self.answer(
             source=m.destination,
             destination=m.source,
             error=error,
@@ -549,7 +590,7 @@ class QuorumHandlers:
             return None
         if row.role != "Leader":
             return self.ignore(row, "NotLeader")
-        longer = replace(row, log=(*row.log, Entry(row.epoch, input.value)))
+        longer = replace(row, log=(*row.log, self.entry(row.epoch, input.value)))
         flushed = self.rules.flushed_after_leader_append(longer)
         return self.finish(n, row, replace(longer, flushed=flushed))
 
@@ -597,13 +638,16 @@ class QuorumHandlers:
             return None
         return self.finish_asking(n, row, row, (), self._others[n])
 
-    def successor_list(self, n: int, row: Row) -> tuple[int, ...]:
-        """Q11. Voters by descending end offset.
-
-        The spec's SuccessorLists lets ties stand in either order; here they stand in voter order.
+    def successor_list(self, n: int, row: Row) -> Peers:
+        """Q11. Voters by descending end offset. Ties may stand in either order; that of voters is
+        the first.
         """
-        offsets = row.end_offsets
-        return tuple(sorted(self._others[n], key=lambda v: -offsets[self._position[v]]))
+        far = {v: -row.end_offsets[self._position[v]] for v in self._others[n]}
+        own = sorted(far, key=far.__getitem__)
+        offsets = [far[v] for v in own]
+        orders = (p for p in permutations(own) if [far[v] for v in p] == offsets)
+        chosen: Peers = self.choose(orders)
+        return chosen
 
     def resign(self, n: int, row: Row) -> Outcome:
         return self.finish(n, row, self.become_resigned(n, row, self.successor_list(n, row)))

@@ -2,10 +2,11 @@
 
 Law of this file: what the properties *are* is said once, in properties.py; here is only when they
 need not be looked at. A step changes one row, so a property that held before can fail only through
-that row or through the history. `check_step` enters the step in the history, asks `_suspicious`
-whether anything could have broken, and only then evaluates the properties themselves. So a
-suspicion may be mistaken, at some cost in time; a missed violation is a defect, and tests compare
-both ways of checking on random states and on planted violations.
+that row or through the history; what properties say of a row alone is remembered. `check_step`
+enters the step in the history, asks `_suspicious` whether anything could have broken, and only then
+evaluates the properties themselves. So a suspicion may be mistaken, at some cost in time; a missed
+violation is a defect, and tests compare both ways of checking on random states and on planted
+violations.
 
 `check_step` presumes that every property held before the step: whoever checks runs stops at the
 first violation.
@@ -13,18 +14,21 @@ first violation.
 
 from __future__ import annotations
 
-from kraftcheck.reference.kit.log import Log, agree, cache_append, cache_of, is_prefix_of, prefix
+from functools import lru_cache
+
+from kraftcheck.reference.kit.log import Log, agree, is_prefix_of, prefix
 from kraftcheck.reference.kit.properties import (
     Invariant as Invariant,
 )
 from kraftcheck.reference.quorum.properties import (
     INVARIANTS as INVARIANTS,
+    OF_ROWS,
     Ballot,
     QuorumHistory as QuorumHistory,
     Rows,
     history_init as history_init,
 )
-from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED, Constants, Row, is_running
+from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED, Constants, Row
 
 INVARIANT_NAMES: tuple[str, ...] = tuple(each.name for each in INVARIANTS)
 _BY_NAME = {each.name: each for each in INVARIANTS}
@@ -104,9 +108,9 @@ def _suspicious(
     settled: bool,
 ) -> bool:
     """Whether a property may be violated now. False is a promise that none is."""
-    if _row_suspicious(before, after, node) or _members_suspicious(constants, after, node):
+    if len(history.ballots[node].given) > 1:
         return True
-    if _cache_suspicious(before, after) or len(history.ballots[node].given) > 1:
+    if not _row_holds(constants.voters, node, before, after):
         return True
     if (after.epoch, after.leader) != (before.epoch, before.leader) and after.leader != NOBODY:
         for other in rows.values():
@@ -125,75 +129,13 @@ def _suspicious(
     return False
 
 
-def _row_suspicious(before: Row, after: Row, node: int) -> bool:
-    """RowTypeInv, ValidRolesAndStates, NoIllegalState, AnnouncedLeaderIsCaughtUp, MonotonicEpoch,
-    as far as they concern numbers.
-    """
-    role, leader, end = after.role, after.leader, len(after.log)
-    if not (
-        0 <= after.flushed <= end
-        and UNDEFINED <= after.high_watermark <= end
-        and UNDEFINED <= after.epoch_start <= end
-        and before.epoch <= after.epoch
-        and before.quorum_state.epoch <= after.quorum_state.epoch
-        and (after.epoch_start != UNDEFINED) == (role == "Leader")
-    ):
-        return True
-    if role != "Down" and after.quorum_state.epoch != after.epoch:
-        return True
-    if role in ("Leader", "Resigned"):
-        right = leader == node
-    elif role == "Follower":
-        right = leader not in (node, NOBODY)
-    elif role == "Candidate":
-        right = leader == NOBODY and after.voted == node
-    else:
-        right = role in ("Unattached", "Prospective", "Down")
-    announced_right = after.announced == UNDEFINED or (
-        role == "Leader"
-        and after.announced == after.epoch
-        and after.high_watermark > after.epoch_start
-    )
-    return not (right and announced_right)
-
-
-def _members_suspicious(constants: Constants, after: Row, node: int) -> bool:
-    """The same, as far as they concern who is named, and whether the role may name anybody."""
-    role, voters = after.role, constants.voters
-    if after.leader not in voters and after.leader != NOBODY:
-        return True
-    if after.voted not in voters and after.voted != NOBODY:
-        return True
-    if after.granted or after.rejected:
-        heard = after.granted + after.rejected
-        if role not in ("Prospective", "Candidate") or len({*heard}) != len(heard):
-            return True
-        if not set(voters).issuperset(heard):
-            return True
-    if after.unacked or after.fetched_voters:
-        named = {*after.unacked, *after.fetched_voters}
-        if node in named or not set(voters).issuperset(named):
-            return True
-    if (after.parked and role != "Leader") or (after.unacked and role != "Resigned"):
-        return True
-    return not _CONNECTIONS.issuperset(after.connections)
-
-
-_CONNECTIONS = frozenset(("Ready", "Awaiting", "BackingOff"))
-
-
-def _cache_suspicious(before: Row, after: Row) -> bool:
-    """EpochCacheSound, given that the row before was sound if it was running."""
-    if not is_running(after):
+@lru_cache(maxsize=1 << 15)
+def _row_holds(nodes: tuple[int, ...], node: int, before: Row, after: Row) -> bool:
+    """The properties of a row alone. Runs come to the same steps again and again."""
+    among = frozenset(nodes)
+    if any(check(node, after, among) is not None for check in OF_ROWS["state"]):
         return False
-    if not is_running(before):
-        return after.epoch_cache != cache_of(after.log)
-    if after.log is before.log:
-        return after.epoch_cache != before.epoch_cache
-    if not is_prefix_of(before.log, after.log):
-        return after.epoch_cache != cache_of(after.log)
-    grown = after.log[len(before.log) :]
-    return after.epoch_cache != cache_append(before.epoch_cache, len(before.log), grown)
+    return all(check(node, after, before) is None for check in OF_ROWS["step"])
 
 
 def _log_suspicious(

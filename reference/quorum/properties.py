@@ -11,13 +11,21 @@ Its docstring is its sentence in reports.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from kraftcheck.reference.kit.log import Log, agree, cache_of, is_prefix_of, prefix
-from kraftcheck.reference.kit.properties import Declared, Invariant
-from kraftcheck.reference.quorum.types import NOBODY, ROLES, UNDEFINED, Constants, Row, is_running
+from kraftcheck.reference.kit.properties import Check, Declared, Invariant
+from kraftcheck.reference.quorum.types import (
+    CONNECTIONS,
+    NOBODY,
+    ROLES,
+    UNDEFINED,
+    Constants,
+    Row,
+    is_running,
+)
 
 Rows: TypeAlias = Mapping[int, Row]
 
@@ -86,6 +94,29 @@ def history_next(history: QuorumHistory, new_rows: Rows) -> QuorumHistory:
 
 
 _invariant = Declared("before", "after", "history")
+OF_ROWS: dict[str, list[Check]] = {"state": [], "step": []}
+"""Of properties of each row alone what they ask, by kind: of the node and its row after a step, and
+of the nodes there are or the row before it."""
+
+
+def _row_invariant(kind: Literal["state", "step"]) -> Callable[[Check], Check]:
+    """Declares a property of each row alone."""
+
+    def declare(function: Check) -> Check:
+        OF_ROWS[kind].append(function)
+
+        def each(before: Rows, after: Rows) -> str | None:
+            nodes = frozenset(after)
+            for n, row in after.items():
+                beside = before[n] if kind == "step" else nodes
+                if (wrong := function(n, row, beside)) is not None:
+                    return wrong
+            return None
+
+        each.__name__, each.__doc__ = function.__name__, function.__doc__
+        return _invariant(kind)(each)
+
+    return declare
 
 
 def is_leader(row: Row) -> bool:
@@ -121,77 +152,62 @@ def first_missing(log: Log, wanted: Log, offset: int) -> str:
 # --- Types ---
 
 
-@_invariant("state")
-def row_type_inv(after: Rows) -> str | None:
+@_row_invariant("state")
+def row_type_inv(n: int, row: Row, nodes: frozenset[int]) -> str | None:
     """Every field of a row has a value of its kind.
 
     Misses: a value that is possible in general and wrong just there.
     """
-    someone = {*after, NOBODY}
-    for n, row in after.items():
-        others = set(after) - {n}
-        wrong = [
-            name
-            for name, right in {
-                "role": row.role in ROLES,
-                "epoch": row.epoch >= 0,
-                "leader": row.leader in someone,
-                "voted": row.voted in someone,
-                "flushed": 0 <= row.flushed <= len(row.log),
-                "high_watermark": UNDEFINED <= row.high_watermark <= len(row.log),
-                "granted": {*row.granted} <= {*after},
-                "rejected": {*row.rejected} <= {*after} - {*row.granted},
-                "epoch_start": UNDEFINED <= row.epoch_start <= len(row.log),
-                "unacked": {*row.unacked} <= others,
-                "fetched_voters": {*row.fetched_voters} <= others,
-                "connections": {*row.connections} <= {"Ready", "Awaiting", "BackingOff"},
-            }.items()
-            if not right
-        ]
-        if wrong:
-            return f"node {n} has an impossible {wrong[0]}: {getattr(row, wrong[0])!r}"
+    for name, right in {
+        "role": row.role in ROLES,
+        "epoch": row.epoch >= 0,
+        "leader": row.leader in nodes or row.leader == NOBODY,
+        "voted": row.voted in nodes or row.voted == NOBODY,
+        "flushed": 0 <= row.flushed <= len(row.log),
+        "high_watermark": UNDEFINED <= row.high_watermark <= len(row.log),
+        "granted": nodes.issuperset(row.granted),
+        "rejected": nodes.issuperset(row.rejected)
+        and not {*row.granted}.intersection(row.rejected),
+        "epoch_start": UNDEFINED <= row.epoch_start <= len(row.log),
+        "unacked": nodes.issuperset(row.unacked) and n not in row.unacked,
+        "fetched_voters": nodes.issuperset(row.fetched_voters) and n not in row.fetched_voters,
+        "connections": CONNECTIONS.issuperset(row.connections),
+    }.items():
+        if not right:
+            return f"node {n} has an impossible {name}: {getattr(row, name)!r}"
     return None
 
 
-@_invariant("state")
-def valid_roles_and_states(after: Rows) -> str | None:
+@_row_invariant("state")
+def valid_roles_and_states(n: int, row: Row, nodes: frozenset[int]) -> str | None:
     """What a row holds belongs to its role.
 
     Misses: a role that no rule should have led to, with fields that fit it.
     """
-    for n, row in after.items():
-        wrong = [
-            what
-            for what, right in {
-                "parked fetches": not row.parked or is_leader(row),
-                "votes": not (row.granted or row.rejected)
-                or row.role in ("Prospective", "Candidate"),
-                "epoch start": (row.epoch_start != UNDEFINED) == is_leader(row),
-                "leader": {
-                    "Leader": row.leader == n,
-                    "Resigned": row.leader == n,
-                    "Follower": row.leader in after and row.leader != n,
-                    "Candidate": row.leader == NOBODY and row.voted == n,
-                }.get(row.role, True),
-                "voters to tell": not row.unacked or row.role == "Resigned",
-            }.items()
-            if not right
-        ]
-        if wrong:
-            return f"node {n} is {row.role}, which does not fit its {wrong[0]}"
+    for what, right in {
+        "parked fetches": not row.parked or is_leader(row),
+        "votes": not (row.granted or row.rejected) or row.role in ("Prospective", "Candidate"),
+        "epoch start": (row.epoch_start != UNDEFINED) == is_leader(row),
+        "leader": {
+            "Leader": row.leader == n,
+            "Resigned": row.leader == n,
+            "Follower": row.leader in nodes and row.leader != n,
+            "Candidate": row.leader == NOBODY and row.voted == n,
+        }.get(row.role, True),
+        "voters to tell": not row.unacked or row.role == "Resigned",
+    }.items():
+        if not right:
+            return f"node {n} is {row.role}, which does not fit its {what}"
     return None
 
 
-@_invariant("state")
-def no_illegal_state(after: Rows) -> str | None:
+@_row_invariant("state")
+def no_illegal_state(n: int, row: Row, nodes: frozenset[int]) -> str | None:
     """No node has stopped on an impossible message (Q10).
 
     Misses: an impossible message that a node takes without noticing.
     """
-    for n, row in after.items():
-        if row.role == "Halted":
-            return f"node {n} has stopped in epoch {row.epoch}"
-    return None
+    return f"node {n} has stopped in epoch {row.epoch}" if row.role == "Halted" else None
 
 
 # --- Safety: protocol rules 6.1 ---
@@ -352,48 +368,45 @@ def unique_entry(history: QuorumHistory) -> str | None:
     return None
 
 
-@_invariant("state")
-def epoch_cache_sound(after: Rows) -> str | None:
+@_row_invariant("state")
+def epoch_cache_sound(n: int, row: Row, nodes: frozenset[int]) -> str | None:
     """The epoch cache is the one that the log implies.
 
     Misses: a wrong log with the cache that it implies; caches of nodes that are down.
     """
-    for n, row in after.items():
-        if is_running(row) and row.epoch_cache != cache_of(row.log):
-            return f"the epoch cache of node {n} is not that of its log"
+    if is_running(row) and row.epoch_cache != cache_of(row.log):
+        return f"the epoch cache of node {n} is not that of its log"
     return None
 
 
-@_invariant("state")
-def announced_leader_is_caught_up(after: Rows) -> str | None:
+@_row_invariant("state")
+def announced_leader_is_caught_up(n: int, row: Row, nodes: frozenset[int]) -> str | None:
     """A state machine that was told to lead has everything before its epoch.
 
     Misses: a leader that is never told that it leads.
     """
-    for n, row in after.items():
-        if row.announced != UNDEFINED and not (
-            is_leader(row) and row.announced == row.epoch and row.high_watermark > row.epoch_start
-        ):
-            return f"node {n} was told that it leads epoch {row.announced}, too soon or wrongly"
+    if row.announced != UNDEFINED and not (
+        is_leader(row) and row.announced == row.epoch and row.high_watermark > row.epoch_start
+    ):
+        return f"node {n} was told that it leads epoch {row.announced}, too soon or wrongly"
     return None
 
 
 # --- Safety of single steps ---
 
 
-@_invariant("step")
-def monotonic_epoch(before: Rows, after: Rows) -> str | None:
+@_row_invariant("step")
+def monotonic_epoch(n: int, row: Row, was: Row) -> str | None:
     """Epochs never go back, in memory or on disk, and the two agree.
 
     Misses: an epoch that should have risen and stays.
     """
-    for n, row in after.items():
-        if row.epoch < before[n].epoch:
-            return f"node {n} went back to epoch {row.epoch}"
-        if row.quorum_state.epoch < before[n].quorum_state.epoch:
-            return f"the quorum state of node {n} went back to epoch {row.quorum_state.epoch}"
-        if is_running(row) and row.quorum_state.epoch != row.epoch:
-            return f"node {n} is in epoch {row.epoch}, which is not on its disk"
+    if row.epoch < was.epoch:
+        return f"node {n} went back to epoch {row.epoch}"
+    if row.quorum_state.epoch < was.quorum_state.epoch:
+        return f"the quorum state of node {n} went back to epoch {row.quorum_state.epoch}"
+    if is_running(row) and row.quorum_state.epoch != row.epoch:
+        return f"node {n} is in epoch {row.epoch}, which is not on its disk"
     return None
 
 
@@ -422,19 +435,19 @@ def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) 
     return None
 
 
-@_invariant("step")
-def no_truncate_below_high_watermark(before: Rows, after: Rows) -> str | None:
+@_row_invariant("step")
+def no_truncate_below_high_watermark(n: int, row: Row, was: Row) -> str | None:
     """Nothing that a running node knows to be committed leaves its log.
 
     Misses: a cut of committed records that the node did not know to be committed, and one by a
     crash.
     """
-    for n, row in after.items():
-        known = before[n].high_watermark
-        kept = len(row.log) >= known and agree(before[n].log, row.log, known)
-        if is_running(before[n]) and is_running(row) and known > 0 and not kept:
-            missing = first_missing(row.log, before[n].log, known)
-            return f"node {n} has lost {missing}, below its high watermark {known}"
+    known = was.high_watermark
+    if known <= 0 or not is_running(was) or not is_running(row):
+        return None
+    if len(row.log) < known or not agree(was.log, row.log, known):
+        missing = first_missing(row.log, was.log, known)
+        return f"node {n} has lost {missing}, below its high watermark {known}"
     return None
 
 

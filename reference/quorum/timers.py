@@ -16,7 +16,7 @@ duration; `bounds` says what it means under given `Timeouts`.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -172,6 +172,23 @@ ROLE_TIMERS: dict[Role, tuple[Timer, ...]] = {
 """Each role's timers. They are armed when the role is entered and cancelled when it is left."""
 
 
+class Kinds(NamedTuple):
+    """Types of messages that matter to timers. Layers of the quorum have more of them.
+
+    requests: each is answered, or times out. fetches: by these a leader knows that its followers
+    live. answers: by these a follower knows that its leader does, if they have one of the errors in
+    `well`.
+    """
+
+    requests: tuple[type[Any], ...] = REQUESTS
+    fetches: tuple[type[Any], ...] = (FetchRequest,)
+    answers: tuple[type[Any], ...] = (FetchResponse,)
+    well: tuple[str, ...] = ("NONE",)
+
+
+OF_QUORUM = Kinds()
+
+
 def initial_timer_effects(constants: Constants, node: int) -> tuple[TimerEffect, ...]:
     """The timers of a voter in its first state, which no step has led to."""
     role = initial_row(constants).role
@@ -179,7 +196,12 @@ def initial_timer_effects(constants: Constants, node: int) -> tuple[TimerEffect,
 
 
 def timer_effects(
-    constants: Constants, node: int, before: Row, input: Input, outcome: Outcome
+    constants: Constants,
+    node: int,
+    before: Row,
+    input: Input,
+    outcome: Outcome,
+    kinds: Kinds = OF_QUORUM,
 ) -> tuple[TimerEffect, ...]:
     """What this step does to the node's timers, in the order in which it is to be done."""
     after = outcome.row
@@ -187,10 +209,10 @@ def timer_effects(
     if after is not before:
         effects += _role_timers(constants, before, input, after)
     if after.role == "Leader" or before.role == "Leader":
-        effects += _leader_timers(before, input, outcome)
+        effects += _leader_timers(before, input, outcome, kinds)
     elif after.role == "Follower":
-        effects += _follower_timers(node, before, input, outcome)
-    effects += _request_timers(constants, node, before, outcome)
+        effects += _follower_timers(node, before, input, outcome, kinds)
+    effects += _request_timers(constants, node, before, outcome, kinds)
     return tuple(effects)
 
 
@@ -245,13 +267,13 @@ def _keeps_election_time(constants: Constants, before: Row, input: Input, after:
     return before.role in ("Unattached", "Candidate", "Resigned")
 
 
-def _leader_timers(before: Row, input: Input, outcome: Outcome) -> list[TimerEffect]:
+def _leader_timers(before: Row, input: Input, outcome: Outcome, kinds: Kinds) -> list[TimerEffect]:
     after = outcome.row
     effects: list[TimerEffect] = []
     if before.role == after.role and before.epoch == after.epoch:
         if isinstance(input, BeginQuorumEpochTimeout):
             effects.append(Arm(input, "fixed"))
-        if isinstance(input, FetchRequest) and _completes_quorum(input, outcome):
+        if isinstance(input, kinds.fetches) and _completes_quorum(input, outcome, kinds):
             effects.append(Arm(CheckQuorumTimeout(), "fixed"))
     if after.parked != before.parked:
         effects += [Cancel(FetchMaxWait(m)) for m in before.parked if m not in after.parked]
@@ -259,18 +281,20 @@ def _leader_timers(before: Row, input: Input, outcome: Outcome) -> list[TimerEff
     return effects
 
 
-def _completes_quorum(input: FetchRequest, outcome: Outcome) -> bool:
+def _completes_quorum(input: Any, outcome: Outcome, kinds: Kinds) -> bool:
     """Q15. A valid fetch after which nobody is noted completed a round: the notes were cleared."""
     refused = any(
-        isinstance(m, FetchResponse)
+        isinstance(m, kinds.answers)
         and m.request == input
-        and (m.error != "NONE" or m.diverging != NO_DIVERGENCE)
+        and (m.error not in kinds.well or getattr(m, "diverging", NO_DIVERGENCE) != NO_DIVERGENCE)
         for m in outcome.sent
     )
     return not refused and not outcome.row.fetched_voters
 
 
-def _follower_timers(node: int, before: Row, input: Input, outcome: Outcome) -> list[TimerEffect]:
+def _follower_timers(
+    node: int, before: Row, input: Input, outcome: Outcome, kinds: Kinds
+) -> list[TimerEffect]:
     after = outcome.row
     if isinstance(input, EndQuorumEpochRequest):
         if input.source == after.leader and input.epoch == after.epoch:
@@ -278,9 +302,9 @@ def _follower_timers(node: int, before: Row, input: Input, outcome: Outcome) -> 
             position = input.successors.index(node) if listed else -1
             return [OverrideFetchTimeout(position, len(input.successors))]
     elif (
-        isinstance(input, FetchResponse)
+        isinstance(input, kinds.answers)
         and not outcome.ignored
-        and input.error == "NONE"
+        and input.error in kinds.well
         and not _entered(before, after)
         and input.epoch == after.epoch
     ):
@@ -290,10 +314,10 @@ def _follower_timers(node: int, before: Row, input: Input, outcome: Outcome) -> 
 
 
 def _request_timers(
-    constants: Constants, node: int, before: Row, outcome: Outcome
+    constants: Constants, node: int, before: Row, outcome: Outcome, kinds: Kinds
 ) -> list[TimerEffect]:
     after = outcome.row
-    asked = [m.destination for m in outcome.sent if isinstance(m, REQUESTS)]
+    asked = [m.destination for m in outcome.sent if isinstance(m, kinds.requests)]
     if not asked and after.connections == before.connections:
         return []
     effects: list[TimerEffect] = []

@@ -12,7 +12,7 @@ to the same bytes.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -52,6 +52,8 @@ Connection: TypeAlias = Literal["Ready", "Awaiting", "BackingOff"]
 READY: Connection = "Ready"
 AWAITING: Connection = "Awaiting"
 BACKING_OFF: Connection = "BackingOff"
+CONNECTIONS = frozenset((READY, AWAITING, BACKING_OFF))
+Release: TypeAlias = Literal["4.0", "4.1"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol"):
@@ -60,6 +62,9 @@ class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol")
     The twin of specs/quorum/VoterSet.tla. Not a decision that a bug may replace: properties use it.
     """
 
+    release: ClassVar[Release] = "4.0"
+    """By the rules of which release: of October 2024 (3.9 with pre-vote), or since 4.1, which has
+    constants of its own (quorum41.py)."""
     voters: SetOf[Node]
     fetch_max_records: AtLeastOne
 

@@ -14,7 +14,8 @@ broker makes of the metadata (V26 to V28), and what reference/voters does not mo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -42,32 +43,15 @@ from kraftcheck.reference.snapshots.types import (
     Constants,
     Machine,
     Snapshot,
-    SnapshotId,
     SnapshotRow,
     Stable,
     id_of,
     initial_snapshot_row,
 )
-from kraftcheck.reference.voters import messages as voters
 from kraftcheck.reference.voters.handlers import InForceHandlers, VoterHandlers
 from kraftcheck.reference.voters.messages import ReplaceDisk
 from kraftcheck.reference.voters.rules import VoterRules, sets_in
 from kraftcheck.reference.voters.types import History, QuorumRow, VotersAt, VotersLog
-
-_FETCH_RESPONSE: Final = voters.FetchResponse.__struct_fields__
-
-
-def fetch_response(m: Any, id: SnapshotId, **changed: Any) -> FetchResponse:
-    """The response, with the id of a snapshot."""
-    fields = {name: getattr(m, name) for name in _FETCH_RESPONSE}
-    return FetchResponse(**{**fields, **changed}, snapshot_id=id)
-
-
-def of_voters(input: Any) -> Any:
-    """What reference/voters takes for it: a response to a fetch has no snapshot there."""
-    if not isinstance(input, FetchResponse):
-        return input
-    return voters.FetchResponse(**{name: getattr(input, name) for name in _FETCH_RESPONSE})
 
 
 class SnapshotHandlers:
@@ -81,9 +65,11 @@ class SnapshotHandlers:
     ) -> None:
         self.constants = constants
         self.rules = SnapshotRules(constants) if rules is None else rules
-        self.voters: VoterHandlers = of(VoterHandlers)(constants, of(VoterRules)(constants), of)
+        self.voters: VoterHandlers = of(VoterHandlers)(
+            constants, of(VoterRules)(constants), of, partial(FetchResponse, snapshot_id=NO_ID)
+        )
         self._handlers: dict[type, Callable[[int, SnapshotRow, Any], Outcome | None]] = handlers_of(
-            self, INPUTS
+            self, INPUTS, otherwise=self._taken
         )
 
     def step(self, node: int, row: SnapshotRow, input: Input) -> Outcome | None:
@@ -107,11 +93,11 @@ class SnapshotHandlers:
         """
         if isinstance(m, FetchRequest) and row.download != NO_ID:
             return self.fetch_snapshot_request(row, m)
-        if not isinstance(m, voters.FetchResponse):
+        if not isinstance(m, FetchResponse) or not m.records:
             return m
-        if m.records and self.rules.fetch_needs_snapshot(row, m.request):
-            return fetch_response(m, id_of(row.snapshots[-1]), records=())
-        return fetch_response(m, NO_ID)
+        if self.rules.fetch_needs_snapshot(row, m.request):
+            return replace(m, records=(), snapshot_id=id_of(row.snapshots[-1]))
+        return m
 
     def from_snapshot(self, snapshot: Snapshot) -> Machine:
         """V8."""
@@ -170,27 +156,7 @@ class SnapshotHandlers:
 
     def _taken(self, n: int, row: SnapshotRow, input: Any) -> Outcome | None:
         """A step that snapshots leave as it is."""
-        return self.kept(row, self.voters.step(n, row.voter, of_voters(input)))
-
-    handle_vote_request = _taken
-    handle_vote_response = _taken
-    handle_begin_quorum_epoch_request = _taken
-    handle_begin_quorum_epoch_response = _taken
-    handle_end_quorum_epoch_request = _taken
-    handle_end_quorum_epoch_response = _taken
-    handle_fetch_max_wait = _taken
-    handle_append = _taken
-    handle_flush = _taken
-    handle_election_timeout = _taken
-    handle_fetch_timeout = _taken
-    handle_begin_quorum_epoch_timeout = _taken
-    handle_check_quorum_timeout = _taken
-    handle_resign = _taken
-    handle_request_timeout = _taken
-    handle_fetch_from_bootstrap = _taken
-    handle_add_voter = _taken
-    handle_remove_voter = _taken
-    handle_voter_change_timeout = _taken
+        return self.kept(row, self.voters.step(n, row.voter, input))
 
     # --- Made, and cleaned: V2, V3.
 
@@ -221,9 +187,9 @@ class SnapshotHandlers:
         error = under.rules.fetch_request_error(quorum, m)
         if error != "NONE" or not self.rules.fetch_needs_snapshot(row, m):
             return self._taken(n, row, m)
-        answer = under.fetch_error_response(quorum, m, "NONE")
+        answer: Any = under.fetch_error_response(quorum, m, "NONE")
         latest = id_of(row.snapshots[-1])
-        told = fetch_response(answer, latest, high_watermark=quorum.high_watermark)
+        told = replace(answer, high_watermark=quorum.high_watermark, snapshot_id=latest)
         return Outcome(row, (told,), "")
 
     def handle_fetch_snapshot_request(

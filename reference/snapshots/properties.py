@@ -6,7 +6,7 @@ reference/voters, of all that a node has, be it in its log or in its snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from kraftcheck.reference.kit.log import UNDEFINED
@@ -165,16 +165,6 @@ def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | No
     return None
 
 
-def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
-    def asked(
-        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> str | None:
-        rows = [{n: of[n] for n in constants.nodes} for of in (before, after)]
-        return check(constants, *rows, after[HISTORY])
-
-    return asked
-
-
 def _of_voters(each: Property) -> Property:
     def asked(
         constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
@@ -184,10 +174,7 @@ def _of_voters(each: Property) -> Property:
     return each._replace(check=asked)
 
 
-_own: Final = {
-    each.name: Property(each.name, each.sentence, _checked(each.check), each.misses)
-    for each in _property.all
-}
+_own: Final = {each.name: each for each in voters.of_runs(_property)}
 _inherited: Final = {
     each.name: _own.get(each.name) or _of_voters(each)
     for each in voters.PROPERTIES

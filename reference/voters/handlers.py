@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.kit.dispatch import handlers_of
-from kraftcheck.reference.kit.log import UNDEFINED, EpochEnd, Log
+from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.kit.protocol import Outcome, Substitution, correct
 from kraftcheck.reference.quorum import messages as quorum
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
@@ -55,12 +55,10 @@ from kraftcheck.reference.voters.types import (
     Asks,
     Constants,
     Heard,
-    InForce,
     QuorumRow,
     Refusal,
     VoterRow,
     VotersEntry,
-    VotersLog,
     in_force,
     initial_voter_row,
 )
@@ -69,29 +67,11 @@ OF_MESSAGES: Final = (UpdateVoterRequest, UpdateVoterResponse, AddVoterRequest, 
 
 
 class InForceHandlers(QuorumHandlers):
-    """The quorum's handlers under one set, with the messages of this protocol."""
+    """The quorum's handlers under one set. Every record says which set it has; those that a leader
+    writes of the quorum have none.
+    """
 
-    def __init__(self, constants: InForce, rules: QuorumRules | None = None) -> None:
-        super().__init__(constants, rules)
-        self._handlers[FetchResponse] = self.handle_fetch_response
-
-    def fetch_response(
-        self,
-        row: Row,
-        m: quorum.FetchRequest,
-        records: Log,
-        diverging: EpochEnd,
-        high_watermark: int,
-        error: quorum.Error = "NONE",
-    ) -> quorum.FetchResponse:
-        made = super().fetch_response(row, m, records, diverging, high_watermark, error)
-        fields = {name: getattr(made, name) for name in made.__struct_fields__}
-        return FetchResponse(**fields)
-
-
-def told(log: Log) -> VotersLog:
-    """Every record says which set it has. Those that a leader writes of the quorum have none."""
-    return tuple([e if isinstance(e, VotersEntry) else VotersEntry(e.epoch, e.value) for e in log])
+    entry = VotersEntry
 
 
 def with_history(row: VoterRow, read: Read) -> VoterRow:
@@ -99,27 +79,30 @@ def with_history(row: VoterRow, read: Read) -> VoterRow:
 
 
 class VoterHandlers:
-    """The handlers, for one set of constants and one set of rules."""
+    """The handlers, for one set of constants and one set of rules. answer: makes answers to
+    fetches.
+    """
 
     def __init__(
         self,
         constants: Constants,
         rules: VoterRules | None = None,
         of: Substitution = correct,
+        answer: Callable[..., FetchResponse] = FetchResponse,
     ) -> None:
         self.constants = constants
-        self._substituted = of
+        self._substituted, self._answer = of, answer
         self.rules = VoterRules(constants) if rules is None else rules
         self._under: dict[tuple[int, ...], InForceHandlers] = {}
-        self._handlers: dict[type, Callable[[int, VoterRow, Any], Outcome | None]] = handlers_of(
-            self, INPUTS
-        )
+        self._handlers: dict[str, Callable[[int, VoterRow, Any], Outcome | None]] = {
+            of.__name__: handle for of, handle in handlers_of(self, INPUTS, self._taken).items()
+        }
 
     def step(self, node: int, row: VoterRow, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled."""
         if isinstance(input, OF_MESSAGES) and not is_running(row.quorum):
             return None
-        return self._handlers[type(input)](node, row, input)
+        return self._handlers[type(input).__name__](node, row, input)
 
     def in_force(self, row: VoterRow) -> InForceHandlers:
         """The quorum's handlers under the set that is in force at this row's node."""
@@ -129,6 +112,7 @@ class VoterHandlers:
         if voters not in self._under:
             known, of = in_force(self.constants, voters), self._substituted
             self._under[voters] = of(InForceHandlers)(known, of(QuorumRules)(known))
+            self._under[voters].answer = self._answer
         return self._under[voters]
 
     # --- The end of every step: what the log says now, and what the leader makes of it.
@@ -136,7 +120,6 @@ class VoterHandlers:
     def noted(self, before: VoterRow, quorum: Row) -> VoterRow:
         """The row that has `quorum` where `before` had another one."""
         assert isinstance(quorum, QuorumRow), "made from one"
-        quorum = replace(quorum, log=told(quorum.log))
         end = len(quorum.log)
         rules = self.rules
         read = with_history(
@@ -208,20 +191,10 @@ class VoterHandlers:
     def refuse(self, row: VoterRow, reason: str) -> Outcome:
         return Outcome(row, (), reason)
 
-    # --- What a set that changes leaves as it is.
+    # --- What a set that changes leaves as it is is `_taken`, or may commit.
 
-    handle_vote_request = _taken
-    handle_vote_response = _taken
-    handle_begin_quorum_epoch_request = _taken
-    handle_begin_quorum_epoch_response = _taken
-    handle_end_quorum_epoch_request = _taken
-    handle_end_quorum_epoch_response = _taken
     handle_fetch_request = _counting
-    handle_fetch_max_wait = _taken
-    handle_append = _taken
     handle_flush = _counting
-    handle_begin_quorum_epoch_timeout = _taken
-    handle_resign = _taken
 
     def handle_request_timeout(
         self, n: int, row: VoterRow, input: quorum.RequestTimeout

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
-from kraftcheck.reference.kit.properties import Declared
+from kraftcheck.reference.kit.properties import Declared, Invariant
 from kraftcheck.reference.kit.protocol import HISTORY, Property
 from kraftcheck.reference.quorum import properties as quorum
 from kraftcheck.reference.quorum.types import Row, is_running
@@ -326,23 +326,22 @@ def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | No
     return None
 
 
-def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
-    def asked(
-        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> str | None:
-        nodes = constants.nodes
-        rows = [{n: of[n] for n in nodes} for of in (before, after)]
-        return check(constants, *rows, after[HISTORY])
+def of_runs(declared: Declared) -> tuple[Property, ...]:
+    """Properties of rows and of what was committed, as those of runs."""
 
-    return asked
+    def of(each: Invariant) -> Property:
+        def asked(
+            constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
+        ) -> str | None:
+            rows = [{n: of[n] for n in constants.nodes} for of in (before, after)]
+            return each.check(constants, *rows, after[HISTORY])
+
+        return Property(each.name, each.sentence, asked, each.misses)
+
+    return tuple([of(each) for each in declared.all])
 
 
-PROPERTIES: Final[tuple[Property, ...]] = tuple(
-    [
-        Property(each.name, each.sentence, _checked(each.check), each.misses)
-        for each in _property.all
-    ]
-)
+PROPERTIES: Final[tuple[Property, ...]] = of_runs(_property)
 """All of them, in the order of the spec."""
 OF_OPTIONS: Final = frozenset({"UpdatesStay", "RemovedStaysOut", "VotersAreKnown"})
 """Those of what comes only where listeners change, voters join by themselves, or a node was

@@ -24,7 +24,7 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment", "reference.quorum41"),
+    *("reference.snapshots", "reference.reassignment"),
     *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
     *("reference.shares", "reference.cluster"),
 )
@@ -42,7 +42,7 @@ OWN = (
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    *("traces.jobs.cluster_checks", "traces.jobs.replicas"),
+    "traces.steps.cluster",
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     "traces.observed.directories",
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),

@@ -114,9 +114,13 @@ def actions_of(protocol: Protocol) -> list[str]:
 
 
 def methods_of(protocol: Protocol, classes: Collection[type]) -> tuple[list[str], list[str]]:
-    """The handlers that the actions need, and those that there are."""
+    """The handlers that the actions need, and those that there are. A layer takes other inputs as
+    the protocol below it does.
+    """
     needed = [handler_name(action) for action in actions_of(protocol)]
-    return needed, sorted(n for of in classes for n in vars(of) if n.startswith("handle_"))
+    own = sorted(n for of in classes for n in vars(of) if n.startswith("handle_"))
+    layer = any(hasattr(of, "_taken") for of in classes)
+    return [name for name in needed if name in own] if layer else needed, own
 
 
 def listed(specs_dir: Path, model: str) -> list[str]:

@@ -228,7 +228,8 @@ def dump_graph(
 
 def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
     """Where its module lies."""
-    return specs / model.protocol / "cover"
+    of = [specs / model.protocol / "cover", *libraries_of(model, specs)]
+    return next((each for each in of if (each / f"{model.module}.tla").is_file()), of[0])
 
 
 def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:

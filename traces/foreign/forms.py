@@ -97,11 +97,13 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
 
 def _name(struct: type[msgspec.Struct]) -> str:
     """What the twin of a type is called: one that takes the place of another of its name is told
-    apart by its folder."""
-    name = struct.__name__
-    if name not in [of.__name__ for of in struct.__bases__]:
+    apart by its folder, or within one by its module."""
+    name, [*_, folder, module] = struct.__name__, struct.__module__.split(".")
+    base = next((of for of in struct.__bases__ if of.__name__ == name), None)
+    if base is None:
         return name
-    return f"{struct.__module__.split('.')[-2].capitalize()}{name}"
+    beside = base.__module__.split(".")[-2] == folder
+    return f"{(module if beside else folder).capitalize()}{name}"
 
 
 def _union(structs: Iterable[type[msgspec.Struct]], partial: bool = False) -> Any:

@@ -45,14 +45,19 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     judges: list[str]
     versions: list[str]
     replaces: dict[str, str]
-    entry: list[Entry]
+    entry: list[Entry] = []
+    protocol: str = ""
+    like: str = ""
+    """The profile beside it whose entries apply as well, but for those that `drop` names."""
+    drop: list[str] = []
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What a profile says of one protocol, which is the name of a folder of specs. module: with the
-    replacements, each named Kafka_X for the operator X, or for Step_X. judges: the modules of steps
-    in whose place it stands. versions: of the implementation that it is true of, as their numbers
-    begin. replaces: by operator, the module that defines it. entries: those that apply.
+    """What a profile says of one protocol: that of the folder of specs, if the file names none.
+    module: with the replacements, each named Kafka_X for the operator X, or for Step_X. judges: the
+    modules of steps in whose place it stands. versions: of the implementation that it is true of,
+    as their numbers begin. replaces: by operator, the module that defines it. entries: those that
+    apply.
     """
 
     protocol: str
@@ -118,6 +123,17 @@ def names(specs: Path = SPECS) -> list[str]:
     return [*_files(specs)]
 
 
+def _entries(path: Path, file: _File) -> tuple[Entry, ...]:
+    """Raises OSError, ValueError: the profile that it is like is not there, or not in order."""
+    if not file.like:
+        return tuple(file.entry)
+    like = path.with_name(f"{file.like}.toml")
+    others = _entries(like, msgspec.convert(read_toml(like), _File))
+    if strange := {*file.drop} - {each.name for each in others}:
+        raise ValueError(f"{file.like} has no entry {min(strange)} to drop")
+    return (*[each for each in others if each.name not in file.drop], *file.entry)
+
+
 def read_profile(name: str, specs: Path = SPECS) -> Profile:
     """The profile of this name. Raises ToolError: there is none, or it is not in order."""
     if name not in names(specs):
@@ -126,10 +142,10 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
     for path in _files(specs)[name]:
         try:
             file = msgspec.convert(read_toml(path), _File)
+            entries = _entries(path, file)
         except (OSError, ValueError) as error:
             raise ToolError(f"{path}: {error}") from None
-        about = path.parents[1].name
-        entries = tuple(file.entry)
+        about = file.protocol or path.parents[1].name
         judges, versions = tuple(file.judges), tuple(file.versions)
         parts.append(Part(about, file.module, judges, versions, file.replaces, entries))
     return Profile(name, tuple(parts))

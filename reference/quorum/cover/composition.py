@@ -1,16 +1,11 @@
-"""The quorum's composition: the twin of specs/quorum/cover/QuorumCover.tla.
-
-Where the spec allows several outcomes (the successors of a leader that resigns may stand in either
-order when they have fetched equally far), the reference takes one. So that every edge can be
-driven, `Scripted` lets the schedule choose among exactly those that Q11 allows; the reference's own
-choice comes first and is one of them.
-"""
+"""The quorum's composition: the twin of specs/quorum/cover/QuorumCover.tla."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final
+
+from msgspec.structs import replace
 
 from kraftcheck.reference.kit import log
 from kraftcheck.reference.kit.cover import Composition, LocalMove, Result
@@ -32,9 +27,17 @@ from kraftcheck.reference.quorum.messages import (
     RequestTimeout,
     Resign,
     Restart,
+    VoteResponse,
+)
+from kraftcheck.reference.quorum.quorum41 import (
+    Constants as Constants41,
+    FetchMaxWait as FetchMaxWait41,
+    Quorum41Handlers,
+    Quorum41Rules,
+    initial_row as initial_row_41,
 )
 from kraftcheck.reference.quorum.rules import QuorumRules
-from kraftcheck.reference.quorum.types import Constants, Row, initial_row
+from kraftcheck.reference.quorum.types import Constants, Outcome, Row, initial_row
 from tla_utils import ToolError
 from tla_utils.settings import Settings
 
@@ -62,29 +65,15 @@ _ALWAYS: Final[tuple[Input, ...]] = (
 )
 
 
-class Scripted(QuorumHandlers):
-    """The handlers with the one free choice that the spec leaves them made from outside."""
-
-    choice = 0
-
-    def successor_lists(self, n: int, row: Row) -> list[tuple[int, ...]]:
-        """Q11: every order of the others by descending end offset, the reference's own first."""
-        own = super().successor_list(n, row)
-        offsets = [row.end_offsets[self.constants.voters.index(v)] for v in own]
-        far = dict(zip(own, offsets, strict=True))
-        orders = [p for p in permutations(own) if [far[v] for v in p] == offsets]
-        return [own, *(order for order in orders if order != own)]
-
-    def successor_list(self, n: int, row: Row) -> tuple[int, ...]:
-        return self.successor_lists(n, row)[self.choice]
-
-
 class QuorumComposition(Composition):
     """The rule book of the quorum, for one set of constants, moves and budgets. wait: the end of a
-    parked fetch's wait.
+    parked fetch's wait. handlers, rules: those of the release.
     """
 
+    name = "quorum"
     wait: type[FetchMaxWait] = FetchMaxWait
+    handlers: ClassVar[type[Any]] = QuorumHandlers
+    rules: ClassVar[type[QuorumRules]] = QuorumRules
 
     def __init__(
         self,
@@ -94,7 +83,6 @@ class QuorumComposition(Composition):
         max_epoch: int,
         replacement: type[QuorumRules] | None = None,
     ) -> None:
-        self.name = "quorum"
         self.constants = constants
         self.nodes = constants.voters
         self.places = (("rows", constants.voters),)
@@ -102,10 +90,18 @@ class QuorumComposition(Composition):
         self.moves = frozenset(moves)
         self.budgets = {name: budgets.get(name, 0) for name in BUDGETS}
         self.max_epoch = max_epoch
-        self._handlers = Scripted(constants, (replacement or QuorumRules)(constants))
+        self._handlers = self.handlers(constants, (replacement or self.rules)(constants))
+        self._rows = {node: self.first_row() for node in self.nodes}
+        self._begun: list[tuple[int, Input]] = []
+
+    def first_row(self) -> Any:
+        return initial_row(self.constants)
+
+    def begun(self) -> Sequence[tuple[int, Input]]:
+        return self._begun
 
     def initial(self) -> Sequence[Row]:
-        return [initial_row(self.constants) for _ in self.nodes]
+        return [self._rows[node] for node in self.nodes]
 
     def local_moves(
         self, node: int, row: Row, spent: Mapping[str, int], shared: tuple[Any, ...]
@@ -141,45 +137,87 @@ class QuorumComposition(Composition):
         return row.epoch <= self.max_epoch
 
     def outcomes(self, node: int, row: Row, input: Input) -> Sequence[Result]:
-        choices = 1
-        if isinstance(input, Resign | CheckQuorumTimeout) and row.role == "Leader":
-            choices = len(self._handlers.successor_lists(node, row))
-        results = []
-        for choice in range(choices):
-            self._handlers.choice = choice
-            outcome = self._handlers.step(node, row, input)
-            if outcome is not None:
-                results.append(Result(outcome.row, outcome.sent, outcome.ignored))
-        self._handlers.choice = 0
-        return results
+        found = self._handlers.outcomes(node, row, input)
+        return [Result(each.row, each.sent, each.ignored) for each in found]
 
 
-C = TypeVar("C", bound=QuorumComposition)
+class InTurns(Quorum41Handlers):
+    """The handlers of release 4.1 in Kafka's turns."""
+
+    def back_off(self, row: Any, m: Any) -> Any:
+        return self.answered(row, m)
+
+    def become_leader(self, n: int, row: Any) -> Any:
+        leader = super().become_leader(n, row)
+        return replace(leader, flushed=log.end_offset(leader.log))
+
+    def handle_append(self, n: int, row: Any, input: Append) -> Outcome | None:
+        appended = super().handle_append(n, row, input)
+        if appended is None or appended.ignored:
+            return appended
+        flushed = replace(appended.row, flushed=log.end_offset(appended.row.log))
+        after, replies = self._telling(row, self.advance_high_watermark(n, flushed))
+        return self.finish(n, row, after, *replies)
+
+
+class Quorum41Composition(QuorumComposition):
+    """The rule book of release 4.1: the twin of Quorum41Cover. A graph begins with new voters, or
+    after an election. It takes Kafka's turns: a leader flushes in the step that appends, and who
+    learnt nothing from an answer asks again at once.
+    """
+
+    name = "quorum41"
+    in_turns = True
+    wait = FetchMaxWait41
+    handlers = InTurns
+    rules = Quorum41Rules
+
+    def first_row(self) -> Any:
+        return initial_row_41(self.constants)
+
+    def lead(self) -> None:
+        """The graph begins after these: the first of two voters is elected, and the other, which
+        has voted for it, crashes. What else they have sent is lost.
+        """
+        one, other = self.nodes
+        self._take(one, Restart())
+        [asks] = self._take(one, ElectionTimeout())
+        self._take(other, Restart())
+        for _ in ("the pre-vote", "the vote"):
+            sent = self._take(other, asks)
+            [answer] = [message for message in sent if isinstance(message, VoteResponse)]
+            asks, *_ = self._take(one, answer)
+        self._take(other, Crash(0))
+
+    def _take(self, node: int, input: Input) -> Sequence[Message]:
+        self._begun.append((node, input))
+        [made] = self.outcomes(node, self._rows[node], input)
+        self._rows[node] = made.row
+        return made.sent
 
 
 def composition_of(
     constants: Mapping[str, str], rules: type[QuorumRules] | None = None
 ) -> QuorumComposition:
-    """The composition that a cfg describes; constants: name -> text, as the cfg gives them.
+    """The composition that a cfg describes; constants: name -> text, as the cfg gives them. Those
+    of release 4.1 say whether a voter is `Led`.
 
     Raises ToolError for a move that no handler has, and for a constant that is missing.
     """
-    return composition_with(QuorumComposition, Constants, constants, rules)
-
-
-def composition_with(
-    composition: type[C],
-    of: type[Constants],
-    constants: Mapping[str, str],
-    rules: type[QuorumRules] | None,
-) -> C:
-    """A composition with constants of this type. Raises as `composition_of`."""
     cfg = Settings(constants)
     moves = cfg.members("Moves")
     for move in moves:
         if move not in HANDLERS.values():
             raise ToolError(f"the cfg names the move {move}, which no handler has")
     voters = tuple(sorted(int(voter) for voter in cfg.members("Voters")))
-    quorum = of(voters, cfg.number("FetchMaxRecords"))
-    limits = {name: cfg.number(f"Max{name.capitalize()}") for name in BUDGETS}
-    return composition(quorum, moves, limits, cfg.number("MaxEpoch"), rules)
+    records, limits = cfg.number("FetchMaxRecords"), {}
+    for name in BUDGETS:
+        limits[name] = cfg.number(f"Max{name.capitalize()}")
+    if "Led" not in constants:
+        own = Constants(voters, records)
+        return QuorumComposition(own, moves, limits, cfg.number("MaxEpoch"), rules)
+    since_41 = Constants41(voters, records)
+    made = Quorum41Composition(since_41, moves, limits, cfg.number("MaxEpoch"), rules)
+    if constants["Led"] == "TRUE":
+        made.lead()
+    return made

@@ -7,10 +7,9 @@ be committed, and has the same log below it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
-from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.quorum.sim.run import QuorumRun
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.traces.schema import PROGRESSED
 
@@ -21,17 +20,10 @@ class Clients(Protocol):
     def append(self, node: int, client: int) -> Operation: ...
 
 
-class World(Protocol):
-    rows: dict[int, Row]
-
-    def leader(self) -> int | None: ...
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
-
-
 class Progress:
     """Watches one healed core."""
 
-    def __init__(self, core: tuple[int, ...], clients: Clients, world: World) -> None:
+    def __init__(self, core: tuple[int, ...], clients: Clients, world: QuorumRun) -> None:
         self._core = core
         self._clients = clients
         self._world = world

@@ -6,10 +6,7 @@ asking a leader to resign, and cutting links; and it stops for good when `heal` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
-
-from kraftcheck.reference.quorum.messages import Crash, Input, Resign, Restart
+from kraftcheck.reference.quorum.messages import Crash, Resign, Restart
 from kraftcheck.reference.quorum.sim.disk import Disk
 from kraftcheck.reference.quorum.sim.faults import (
     BRIEF_OUTAGE_MS,
@@ -19,7 +16,7 @@ from kraftcheck.reference.quorum.sim.faults import (
     draw_outage,
 )
 from kraftcheck.reference.quorum.sim.machine import APPENDED, ELECTED, TRUNCATED, VOTED
-from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.quorum.sim.run import QuorumRun
 from kraftcheck.reference.sim.choices import Stream, chance
 from kraftcheck.reference.sim.network import Network, Partition
 from kraftcheck.reference.sim.trouble import Episodes
@@ -32,32 +29,6 @@ RESTART_MS = 50
 STRAY_APPEND_US = 20_000
 
 
-class World(Protocol):
-    """What trouble needs of the simulation."""
-
-    rows: dict[int, Row]
-
-    @property
-    def nodes(self) -> Sequence[int]: ...
-
-    def leader(self) -> int | None: ...
-    def is_running(self, node: int) -> bool: ...
-    def least_kept(self, node: int) -> int:
-        """A crash takes nothing of its log below."""
-        ...
-
-    def may_miss(self, node: int) -> bool:
-        """Whether the healed rest can go on if this node stays down."""
-        ...
-
-    def give(self, node: int, input: Input) -> object: ...
-    def append_astray(self, node: int) -> None:
-        """Somebody asks just this node to append a record."""
-        ...
-
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
-
-
 class Trouble(Episodes):
     """The faults of one run, other than those of single messages, disks and clocks."""
 
@@ -65,7 +36,7 @@ class Trouble(Episodes):
     """By then most clusters have a leader."""
 
     def __init__(
-        self, options: Options, stream: Stream, world: World, network: Network, disk: Disk
+        self, options: Options, stream: Stream, world: QuorumRun, network: Network, disk: Disk
     ) -> None:
         super().__init__(options.calm_ms, stream, world.call, (network,))
         self._options = options

@@ -11,10 +11,10 @@ high watermark. It fails where the node is down or knows no high watermark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from kraftcheck.reference.kit.log import LEADER_CHANGE
+from kraftcheck.reference.quorum.sim.run import QuorumRun
 from kraftcheck.reference.quorum.sim.scenario import Load
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Stream, pick
@@ -27,28 +27,10 @@ REFUSED = 1000
 depends less on what did not happen, and more steps are the same."""
 
 
-class World(Protocol):
-    """What clients need of the simulation."""
-
-    now: int
-    over: bool
-    rows: dict[int, Row]
-
-    def leader(self) -> int | None: ...
-    def is_running(self, node: int) -> bool: ...
-    def append(self, node: int, value: int) -> str:
-        """Hands a value to a running node; why it was ignored, or empty."""
-        ...
-
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None:
-        """Calls `what(argument)` after `delay` microseconds."""
-        ...
-
-
 class Clients:
     """The clients of one run, and the history that they see."""
 
-    def __init__(self, load: Load, stream: Stream, nodes: Sequence[int], world: World) -> None:
+    def __init__(self, load: Load, stream: Stream, nodes: Sequence[int], world: QuorumRun) -> None:
         self._load = load
         self._stream = stream
         self._nodes = nodes

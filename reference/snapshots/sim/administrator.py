@@ -6,14 +6,13 @@ when, is drawn before the run, and it asks nothing any more when the faults have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.quorum.sim.faults import Options
-from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.quorum.sim.run import QuorumRun
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
-from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.snapshots.messages import CleanSnapshots, CreateSnapshot
 from kraftcheck.reference.snapshots.sim.changes import number
 from kraftcheck.reference.snapshots.sim.machine import voter_of
@@ -36,19 +35,10 @@ TRIES: Final = 8
 """An administrator asks again where nobody led, or the change was refused."""
 
 
-class World(Protocol):
-    rows: dict[int, Row]
-
-    @property
-    def nodes(self) -> tuple[int, ...]: ...
+class ChangingRun(QuorumRun, Protocol):
     def whole(self, node: int) -> Any:
         """The node's row."""
         ...
-
-    def leader(self) -> int | None: ...
-    def is_running(self, node: int) -> bool: ...
-    def give(self, node: int, input: Any) -> Step | None: ...
-    def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
 
 def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
@@ -62,7 +52,7 @@ class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
     def __init__(
-        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: World
+        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: ChangingRun
     ) -> None:
         self._options, self._world = options, world
         self._stream = chooser.stream("faults")

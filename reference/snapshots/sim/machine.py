@@ -4,7 +4,7 @@ the quorum, which is a part of theirs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from kraftcheck.reference.core.system import NodeMachine
 from kraftcheck.reference.quorum import messages as quorum
 from kraftcheck.reference.quorum.sim.machine import QuorumMachine, QuorumMemo
 from kraftcheck.reference.quorum.timers import (
+    Kinds,
     TimerEffect,
     initial_timer_effects,
     timer_effects,
@@ -34,57 +35,14 @@ def voter_of(row: Any) -> VoterRow:
     return row.voter if isinstance(row, SnapshotRow) else row
 
 
-def as_fetch(message: Any) -> Any:
-    """What the timers of a voter take it for. A fetch of a snapshot is one of records to them."""
-    if isinstance(message, FetchSnapshotRequest):
-        return quorum.FetchRequest(message.source, message.destination, message.epoch, 0, 0)
-    if not isinstance(message, FetchSnapshotResponse):
-        return message
-    error: Any = message.error
-    return _response(message, "NONE" if error == "SNAPSHOT_NOT_FOUND" else error)
-
-
-def as_asked(message: Any) -> Any:
-    """Likewise, of what a node sends: whatever a follower asks its leader for is in place of a
-    fetch (Q22).
-    """
-    if isinstance(message, UpdateVoterRequest | AddVoterRequest):
-        return quorum.FetchRequest(message.source, message.destination, 0, 0, 0)
-    return as_fetch(message)
-
-
-def as_heard(input: Any) -> Any:
-    """Likewise, of what a node hears: where its leader has heard of it, a follower's time begins
-    anew (KafkaRaftClient.handleUpdateVoterResponse).
-    """
-    if isinstance(input, UpdateVoterResponse):
-        return _response(input, input.error)
-    return as_fetch(input)
-
-
-def _response(message: Any, error: Any) -> quorum.FetchResponse:
-    return quorum.FetchResponse(
-        source=message.source,
-        destination=message.destination,
-        error=error,
-        epoch=message.epoch,
-        leader=message.leader,
-        high_watermark=0,
-        diverging=quorum.NO_DIVERGENCE,
-        records=(),
-        request=as_asked(message.request),
-    )
-
-
-def effects_of(
-    constants: Any, voters: tuple[int, ...], node: int, row: Row, input: Any, outcome: QuorumOutcome
-) -> tuple[TimerEffect, ...]:
-    """What a step does to the timers of a node. voters: by the set that it knew before; row,
-    outcome: its part that is the quorum's, and what was sent.
-    """
-    told = tuple([as_asked(message) for message in outcome.sent])
-    of_quorum = QuorumOutcome(outcome.row, told, outcome.ignored)
-    return timer_effects(in_force(constants, voters), node, row, as_heard(input), of_quorum)
+KINDS: Final = Kinds(
+    requests=(*quorum.REQUESTS, FetchSnapshotRequest, UpdateVoterRequest, AddVoterRequest),
+    fetches=(quorum.FetchRequest, FetchSnapshotRequest),
+    answers=(quorum.FetchResponse, FetchSnapshotResponse, UpdateVoterResponse),
+    well=("NONE", "SNAPSHOT_NOT_FOUND"),
+)
+"""Whatever a follower asks its leader for is in place of a fetch (Q22). Where its leader has heard
+of it, its time begins anew (KafkaRaftClient.handleUpdateVoterResponse)."""
 
 
 class ChangingMachine(QuorumMachine):
@@ -112,7 +70,8 @@ class ChangingMachine(QuorumMachine):
 
     def effects(self, before: State, input: Any, outcome: QuorumOutcome) -> tuple[TimerEffect, ...]:
         voters = voter_of(before.known.row).history[-1].voters
-        return effects_of(self.constants, voters, before.node, before.row, input, outcome)
+        known = in_force(self.constants, voters)
+        return timer_effects(known, before.node, before.row, input, outcome, KINDS)
 
     def is_inert(self, before: State, after: State) -> bool:
         return after is before

@@ -12,9 +12,9 @@ from kraftcheck.reference.clients.rules import ProducerRules
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS, asks
+from kraftcheck.reference.quorum.quorum41 import Quorum41Rules
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.reference.quorum41.rules import Quorum41Rules
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
 from kraftcheck.reference.runner.scenarios import FAMILIES
 

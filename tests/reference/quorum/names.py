@@ -60,7 +60,7 @@ def handlers_and_helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
     names = operators(spec(specs_dir, "QuorumHandlers"))
     theirs = [snake(n.removeprefix("Step_")) for n in names if n not in elsewhere]
     methods = [n for n, member in vars(QuorumHandlers).items() if inspect.isfunction(member)]
-    ours = [n for n in methods if not n.startswith("_") and n != "step"]
+    ours = [n for n in methods if not n.startswith("_") and n not in ("step", "outcomes")]
     return [renamed.get(name, name) for name in theirs], ours
 
 

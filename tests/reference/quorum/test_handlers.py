@@ -218,6 +218,8 @@ def test_a_fetch_that_is_parked_twice_is_parked_once() -> None:
 def test_ties_among_successors_stand_in_voter_order() -> None:
     row = leader_of(1, 1, log_of(1), end_offsets=(-1, 1, 1))
     assert taken(handlers().step(1, row, Resign())).row.successors == (2, 3)
+    every = [each.row.successors for each in handlers().outcomes(1, row, Resign())]
+    assert every == [(2, 3), (3, 2)]
     row = leader_of(1, 1, log_of(1), end_offsets=(-1, 0, 1))
     assert taken(handlers().step(1, row, Resign())).row.successors == (3, 2)
 

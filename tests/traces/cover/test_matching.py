@@ -13,11 +13,10 @@ from kraftcheck.reference.kit.cover import Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS
 from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
 from kraftcheck.reference.quorum.bugs import Z13VoteForgotten
-from kraftcheck.reference.quorum.cover.composition import Scripted
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import VoteRequest
 from kraftcheck.reference.quorum.rules import QuorumRules
-from kraftcheck.reference.quorum.types import Constants, Row
+from kraftcheck.reference.quorum.types import Row
 from kraftcheck.traces.cover.driving import drive, way_to
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import PROTOCOLS, read_covers
@@ -128,16 +127,6 @@ def test_a_walk_that_leaves_the_model_is_told() -> None:
         "the reference finds the move disabled",
         "the row is not the model's",
     }
-
-
-def test_the_references_own_choice_is_the_first_of_those_that_the_spec_allows() -> None:
-    constants = dumped("quorum-handover").composition.constants
-    assert isinstance(constants, Constants)
-    handlers = Scripted(constants)
-    row = next(
-        s.before for s in matched("quorum-handover").moves.steps if s.action == "HandleResign"
-    )
-    assert handlers.successor_lists(0, row)[0] == handlers.successor_list(0, row)
 
 
 def test_a_label_without_a_handler_is_named() -> None:

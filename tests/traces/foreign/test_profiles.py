@@ -6,6 +6,7 @@ An entry that no recorded step needs fails; what no entry allows is refused unde
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,14 @@ def test_who_counts_as_caught_up_in_vain_is_found(tmp_path: Path) -> None:
 def test_a_profile_that_is_not_there_is_named() -> None:
     with pytest.raises(ToolError, match=r"no profile 'kafka-9'; there are kafka-4\.0, kafka-4\.3"):
         read_profile("kafka-9")
+
+
+def test_what_a_profile_drops_of_another_must_be_there(tmp_path: Path) -> None:
+    shutil.copytree(SPECS / "quorum" / "profiles", tmp_path / "quorum" / "profiles")
+    path = tmp_path / "quorum" / "profiles" / "kafka-4.3.toml"
+    path.write_text(path.read_text().replace("forgets-high", "forgot-high"))
+    with pytest.raises(ToolError, match=r"4\.3\.toml: kafka-4\.0 has no entry forgot-high"):
+        read_profile("kafka-4.3", tmp_path)
 
 
 def test_a_profile_is_found_by_version() -> None:

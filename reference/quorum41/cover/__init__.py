@@ -1,1 +1,0 @@
-"""The composition of the quorum since 4.1, for `cover`."""
