@@ -27,7 +27,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import INTERNAL, World
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 TV2_END: Final = 5
@@ -46,8 +46,24 @@ _REFUSED: Final = frozenset(
 )
 """Errors of OffsetCommit, TxnOffsetCommit and EndTxn that say that nothing was written."""
 
-Find: TypeAlias = Callable[[World, Message, str, int], ServedPartition | None]
-"""The partition that a request or an answer names: its topic, by which key, and its index."""
+
+def partitions(
+    world: World,
+    topics: Iterable[Message],
+    name: str = "name",
+    within: str = "partitions",
+    index: str = "partition_index",
+) -> Iterator[tuple[Message, ServedPartition, Message]]:
+    """Those of clients' topics that a request or an answer names: the topic as it has it, the
+    partition, and what it says of that. name, within, index: what it calls a topic's name, its
+    partitions and their numbers.
+    """
+    for topic in topics:
+        by_id = name not in topic
+        of = world.with_id(topic["topic_id"]) if by_id else world.topics.get(topic[name])
+        for said in topic[within] if of is not None and of.name not in INTERNAL else ():
+            if of is not None and 0 <= said[index] < len(of.partitions):
+                yield topic, of.partitions[said[index]], said
 
 
 class Transaction:
@@ -113,8 +129,7 @@ class _Epoch:
 class Across:
     """What was asked and told of transactions and groups."""
 
-    def __init__(self, find: Find) -> None:
-        self._find = find
+    def __init__(self) -> None:
         self.transactions: list[Transaction] = []
         self.inits: list[Init] = []
         self.commits: list[Commit] = []
@@ -236,13 +251,11 @@ class Across:
     def _commit(
         self, now: int, world: World, request: Request, transaction: Transaction | None
     ) -> None:
-        group, made = request.body["group_id"], []
-        for topic in request.body["topics"]:
-            for asked in topic["partitions"]:
-                partition = self._find(world, topic, "name", asked["partition_index"])
-                if partition is not None:
-                    offset = asked["committed_offset"]
-                    made.append(Commit(group, partition, offset, now, transaction))
+        group, topics = request.body["group_id"], request.body["topics"]
+        made = [
+            Commit(group, partition, asked["committed_offset"], now, transaction)
+            for _, partition, asked in partitions(world, topics)
+        ]
         if transaction is not None:
             transaction.open.update(map(id, made))
         self.commits += made
@@ -250,17 +263,15 @@ class Across:
 
     def _committed(self, now: int, world: World, body: Message, asked: list[Commit]) -> None:
         by = {commit.partition: commit for commit in asked}
-        for topic in body["topics"]:
-            for told in topic["partitions"]:
-                partition = self._find(world, topic, "name", told["partition_index"])
-                commit = None if partition is None else by.get(partition)
-                if commit is None:
-                    continue
-                if commit.transaction is not None:
-                    commit.transaction.open.discard(id(commit))
-                commit.is_refused = told.get("error_code") in _REFUSED
-                if not told.get("error_code"):
-                    commit.completed = now
+        for _, partition, told in partitions(world, body["topics"]):
+            commit = by.get(partition)
+            if commit is None:
+                continue
+            if commit.transaction is not None:
+                commit.transaction.open.discard(id(commit))
+            commit.is_refused = told.get("error_code") in _REFUSED
+            if not told.get("error_code"):
+                commit.completed = now
 
     def _fetched(
         self, now: int, world: World, request: Request, body: Message, invoked: int
@@ -271,11 +282,8 @@ class Across:
         groups = body["groups"] if request.version >= 8 else [body]
         for group in groups:
             name = group["group_id"] if request.version >= 8 else request.body["group_id"]
-            for topic in group["topics"]:
-                for told in topic["partitions"]:
-                    partition = self._find(world, topic, "name", told["partition_index"])
-                    if partition is None or told.get("error_code", 0):
-                        continue
+            for _, partition, told in partitions(world, group["topics"]):
+                if not told.get("error_code", 0):
                     offset = told["committed_offset"]
                     self.told.append(Told(name, partition, offset, invoked, now, is_stable))
 

@@ -41,9 +41,9 @@ from kraftcheck.serve.batches import Batch as Stored
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import ACKS, Request
-from kraftcheck.serve.wire_across import Across, Transaction
+from kraftcheck.serve.wire_across import Across, Transaction, partitions
 from kraftcheck.serve.wire_members import Members
-from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.serve.world import World
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, 1
@@ -155,13 +155,13 @@ class WireHistory:
     def __init__(self) -> None:
         self._now = 0
         self.logs: dict[int, Log] = {}
-        self._asked: dict[int, tuple[int, list[tuple[Log, int, Append]]]] = {}
+        self._asked: dict[int, tuple[int, list[tuple[Log, Append]]]] = {}
         """By connection: since when its request is there, and what it appends."""
         self._sessions: dict[tuple[int, int], dict[tuple[Any, int], int]] = {}
         """Of brokers' fetch sessions: from where each partition is read."""
         self._restored: dict[tuple[int, int], Transaction] = {}
         """By partition and producer, of an earlier cluster, what has no marker yet."""
-        self.across = Across(self._partition)
+        self.across = Across()
         self.members = Members()
 
     # --- What comes in and goes out
@@ -172,14 +172,13 @@ class WireHistory:
         self.across.asked(self._now, world, request)
         self.members.asked(request)
         if request.api == "Produce":
-            for topic in request.body["topic_data"]:
-                for asked in topic["partition_data"]:
-                    log = self._log(world, topic, "name", asked["index"])
-                    for batch in _batches(asked.get("records") or b"") if log else ():
-                        assert log is not None, "it was asked a moment ago"
-                        if request.body["acks"] in ACKS:  # of another nothing is appended
-                            log.acks.add(request.body["acks"])
-                        appends.append((log, asked["index"], self._append(log, batch)))
+            topics = request.body["topic_data"]
+            for _, of, asked in partitions(world, topics, "name", "partition_data", "index"):
+                log = self._log(of)
+                for batch in _batches(asked.get("records") or b""):
+                    if request.body["acks"] in ACKS:  # of another nothing is appended
+                        log.acks.add(request.body["acks"])
+                    appends.append((log, self._append(log, batch)))
         self._asked[request.connection] = self._now, appends
 
     def answered(self, world: World, request: Request, body: Message) -> None:
@@ -201,7 +200,7 @@ class WireHistory:
     def restored(self, partition: ServedPartition, batch: Stored) -> None:
         """What an earlier cluster had is there before anybody asks (restoring.py). Of its
         transactions each partition's part is taken by itself."""
-        log = self.logs.setdefault(partition.number, Log(partition))
+        log = self._log(partition)
         log.acks.add(-1)
         for each in _batches(b"".join(batch.pieces())):
             self._now += 1
@@ -242,48 +241,39 @@ class WireHistory:
             known.transaction.open.add(id(known))
         return known
 
-    def _acknowledged(
-        self, world: World, body: Message, appends: list[tuple[Log, int, Append]]
-    ) -> None:
-        for topic in body["responses"]:
-            for told in topic["partition_responses"]:
-                log = self._log(world, topic, "name", told["index"])
-                for of, index, append in appends:
-                    if of is not log or index != told["index"]:
-                        continue
-                    error = told.get("error_code", 0)
-                    append.refused += error in _REFUSED
-                    if append.transaction is not None:
-                        append.transaction.open.discard(id(append))
-                    if error == ERRORS["NONE"] and append.completed is None:
-                        append.completed, append.offset = self._now, told["base_offset"]
+    def _acknowledged(self, world: World, body: Message, appends: list[tuple[Log, Append]]) -> None:
+        topics = body["responses"]
+        for _, of, told in partitions(world, topics, "name", "partition_responses", "index"):
+            log, error = self._log(of), told.get("error_code", 0)
+            for append in [each for whose, each in appends if whose is log]:
+                append.refused += error in _REFUSED
+                if append.transaction is not None:
+                    append.transaction.open.discard(id(append))
+                if error == ERRORS["NONE"] and append.completed is None:
+                    append.completed, append.offset = self._now, told["base_offset"]
 
     def _fetched(self, world: World, request: Request, body: Message, invoked: int) -> None:
         if body.get("error_code"):
             return
         starts = self._starts(request, body)
         committed = request.body.get("isolation_level") == _COMMITTED
-        for topic in body["responses"]:
+        for topic, of, told in partitions(world, body["responses"], "topic"):
             name = topic["topic_id"] if "topic_id" in topic else topic["topic"]
-            for told in topic["partitions"]:
-                log = self._log(world, topic, "topic", told["partition_index"])
-                start = starts.get((name, told["partition_index"]))
-                if log is None or start is None or told.get("error_code", 0):
-                    continue
-                end = told["high_watermark"]
-                stable = told.get("last_stable_offset", end) if committed else end
-                all_of_it = list(_batches(told.get("records") or b""))
-                aborted = told.get("aborted_transactions") or ()
-                left = _aborted(all_of_it, aborted) if committed else frozenset()
-                # A batch that begins before was asked for in its middle. Where the answer has
-                # room for nothing else, it says nothing of what follows.
-                read = [b for b in all_of_it if b.base >= start]
-                if not read and any(b.base < start < b.end for b in all_of_it):
-                    continue
-                held = stable < end
-                log.reads.append(
-                    Read(invoked, self._now, start, read, stable, committed, held, left)
-                )
+            log, start = self._log(of), starts.get((name, told["partition_index"]))
+            if start is None or told.get("error_code", 0):
+                continue
+            end: int = told["high_watermark"]
+            stable = told.get("last_stable_offset", end) if committed else end
+            all_of_it = list(_batches(told.get("records") or b""))
+            aborted = told.get("aborted_transactions") or ()
+            left = _aborted(all_of_it, aborted) if committed else frozenset()
+            # A batch that begins before was asked for in its middle. Where the answer has room for
+            # nothing else, it says nothing of what follows.
+            read = [b for b in all_of_it if b.base >= start]
+            if not read and any(b.base < start < b.end for b in all_of_it):
+                continue
+            held = stable < end
+            log.reads.append(Read(invoked, self._now, start, read, stable, committed, held, left))
 
     def _starts(self, request: Request, body: Message) -> dict[tuple[Any, int], int]:
         """From where a fetch reads, by partition."""
@@ -309,30 +299,17 @@ class WireHistory:
             for each in topic["partitions"]
         }
         committed = request.body.get("isolation_level") == _COMMITTED
-        for topic in body["topics"]:
-            for told in topic["partitions"]:
-                log = self._log(world, topic, "name", told["partition_index"])
-                # Who may not ask is answered, and was not asked any further.
-                timestamp = asked.get((topic["name"], told["partition_index"]))
-                what = {_LATEST: "latest", _EARLIEST: "earliest", None: None}.get(timestamp)
-                if log is None or what is None or told.get("error_code", 0):
-                    continue
-                if what == "earliest" or not committed:
-                    log.told.append((what, invoked, self._now, told.get("offset", NOBODY)))
+        for topic, of, told in partitions(world, body["topics"]):
+            # Who may not ask is answered, and was not asked any further.
+            timestamp = asked.get((topic["name"], told["partition_index"]))
+            what = {_LATEST: "latest", _EARLIEST: "earliest", None: None}.get(timestamp)
+            log = self._log(of)
+            if what is None or told.get("error_code", 0):
+                continue
+            if what == "earliest" or not committed:
+                log.told.append((what, invoked, self._now, told.get("offset", NOBODY)))
 
-    def _partition(
-        self, world: World, topic: Message, name: str, index: int
-    ) -> ServedPartition | None:
-        by_id = name not in topic
-        of = world.with_id(topic["topic_id"]) if by_id else world.topics.get(topic[name])
-        if of is None or of.name in INTERNAL or not 0 <= index < len(of.partitions):
-            return None
-        return of.partitions[index]
-
-    def _log(self, world: World, topic: Message, name: str, index: int) -> Log | None:
-        partition = self._partition(world, topic, name, index)
-        if partition is None:
-            return None
+    def _log(self, partition: ServedPartition) -> Log:
         log = self.logs.get(partition.number)
         if log is None:
             log = self.logs[partition.number] = Log(partition)

@@ -152,6 +152,13 @@ def pack(folder: Path, archive: Path) -> None:
             file.writestr(info, path.read_bytes())
 
 
+def unpacked(name: str, folder: Path) -> Path:
+    """A stored one, in this folder."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(folder)
+    return folder
+
+
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(SAMPLES)))
 def main(names: tuple[str, ...]) -> None:

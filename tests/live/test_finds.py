@@ -6,7 +6,6 @@ needed.
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from kraftcheck.checking.options import Options
 from kraftcheck.live.journal import HISTORY
 from kraftcheck.screen import Screen
 from kraftcheck.traces.report.judged import Judged
-from tests.live.samples import DATA
+from tests.live.samples import unpacked
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
 COMMIT_LOST, ABORT_UNDONE = ("z70", "lost-write"), ("z70-abort", "G1a")
@@ -48,8 +47,7 @@ ALONE = Options(configuration={"faults": "none"})
 
 
 def judged(name: str, folder: Path) -> Judged:
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(folder)
+    unpacked(name, folder)
     return judge_file(folder / HISTORY, Options())
 
 
@@ -91,8 +89,7 @@ def test_with_its_change_it_holds(name: str, tmp_path: Path) -> None:
 
 def conformed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, set[str]]:
     """What `conform` ends with, and which rules are broken on disks or by answers."""
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(folder)
+    unpacked(name, folder)
     code = recordings.conform(folder, screen=Screen(json=True))
     told = msgspec.json.decode(capsys.readouterr().out)
     return code, {each["name"] for each in (*told["defects"], *told["contradictions"])}
@@ -235,8 +232,7 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
     name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the metadata logs of both controllers: one is no voter, the other's log is shorter."""
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert ("is no voter by its own log" in told) is (code == 1)
@@ -247,8 +243,7 @@ def test_what_a_controller_forgets_is_on_disk_once_it_writes(
     name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Z128: its metadata log is right, until it deletes what it does not know to be deleted."""
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert ("ControllerStateIsReplay" in told) is (code == 1)
@@ -260,8 +255,7 @@ def test_an_index_without_room_for_recovery_is_named(
     more: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Z162: what a kill left. more: bytes of room; the broker would start with them."""
-    with zipfile.ZipFile(DATA / "z162.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked("z162", tmp_path)
     for path in (tmp_path / "n1" / "t-0").glob("*index"):
         path.write_bytes(path.read_bytes() + bytes(more))
     assert disks.run([tmp_path / "n1"], (), Screen(json=True)) == code

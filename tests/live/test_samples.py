@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +38,7 @@ from kraftcheck.traces.observed import (
     views,
 )
 from kraftcheck.traces.report.judged import Judged
-from tests.live.samples import DATA, SAMPLES
+from tests.live.samples import SAMPLES, unpacked
 
 Changed = Callable[[dict[str, Any]], object]
 HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]
@@ -47,10 +46,7 @@ HEALTHY = [name for name in SAMPLES if name.startswith("healthy")]
 
 @pytest.fixture(scope="module", params=SAMPLES)
 def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp(request.param)
-    with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
-        archive.extractall(folder)
-    return folder
+    return unpacked(request.param, tmp_path_factory.mktemp(request.param))
 
 
 def told(folder: Path) -> Recording:
@@ -95,8 +91,7 @@ def test_kafka_keeps_its_promise_and_a_liar_does_not(sample: Path) -> None:
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_defaults_promise_something_and_leaders_moved(name: str, tmp_path: Path) -> None:
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     recording = told(tmp_path)
     promise = promise_of(recording)
     assert recording.envelope["leader_moves"] > 0
@@ -108,8 +103,7 @@ def test_healthy_defaults_promise_something_and_leaders_moved(name: str, tmp_pat
 def test_members_were_killed_as_they_asked_and_the_coordinator_moved(
     name: str, tmp_path: Path
 ) -> None:
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     kinds = Counter(fault.kind for fault in told(tmp_path).faults)
     waiting: Counter[int] = Counter()
     members = set()
@@ -136,8 +130,7 @@ def test_members_were_killed_as_they_asked_and_the_coordinator_moved(
 def test_weak_configurations_show_the_expected_anomaly(
     name: str, kind: str, tmp_path: Path
 ) -> None:
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     verdict = judged(tmp_path, Level.LINEARIZABLE)
     assert verdict.verdict == "violated"
     assert verdict.certificate is not None
@@ -150,8 +143,7 @@ def test_weak_configurations_show_the_expected_anomaly(
 def test_groups_and_transactions_are_what_lies_on_disks(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked(name, tmp_path)
     code, document = conformed(tmp_path, capsys)
     assert (code, document["findings"], document["defects"]) == (exits.HOLDS, [], [])
     assert document["replicas"] == 6
@@ -159,15 +151,12 @@ def test_groups_and_transactions_are_what_lies_on_disks(
 
 @pytest.fixture(params=["healthy-observed", "healthy-combined"])
 def observed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
-        archive.extractall(tmp_path)
-    return tmp_path
+    return unpacked(request.param, tmp_path)
 
 
 def test_controllers_failed_and_others_took_over(tmp_path: Path) -> None:
     """Where nodes are both, what stops a broker stops the leader of the quorum, sooner or later."""
-    with zipfile.ZipFile(DATA / "healthy-combined.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked("healthy-combined", tmp_path)
     written = metadata.read(tmp_path / metadata.METADATA)
     elections = [record.data["leaderId"] for record in written if record.kind == "LEADER_CHANGE"]
     assert len(set(elections)) > 1
@@ -272,9 +261,7 @@ def test_one_wrong_answer_is_found(
 
 @pytest.fixture
 def transactional(tmp_path: Path) -> Path:
-    with zipfile.ZipFile(DATA / "txn-observed.zip") as archive:
-        archive.extractall(tmp_path)
-    return tmp_path
+    return unpacked("txn-observed", tmp_path)
 
 
 def test_a_metadata_log_that_begins_behind_its_snapshot_is_refused(observed: Path) -> None:
@@ -412,8 +399,7 @@ def test_one_altered_line_about_transactions_is_found(
 def test_transactions_that_nobody_recorded_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with zipfile.ZipFile(DATA / "txn-kill.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked("txn-kill", tmp_path)
     _, told = conformed(tmp_path, capsys)
     assert told["rules_not_judged"].keys() == RULES.keys()
 
@@ -422,8 +408,7 @@ def test_a_recording_of_kafka_3_9_is_judged(tmp_path: Path) -> None:
     """Its tool does not say who leads the quorum, and it has no ELR. Without the records of which
     the tool says less, a metadata log would begin behind a snapshot.
     """
-    with zipfile.ZipFile(DATA / "kafka-3.9.zip") as archive:
-        archive.extractall(tmp_path)
+    unpacked("kafka-3.9", tmp_path)
     assert recordings.conform(tmp_path, screen=Screen(quiet=True)) == exits.HOLDS
     recording = tmp_path / RECORDING
     kept = msgspec.json.decode(recording.read_bytes())
