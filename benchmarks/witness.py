@@ -20,7 +20,8 @@ from kraftcheck.live.witness.jars import DEFAULT, class_path
 from kraftcheck.osutil.children import processor_seconds
 from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.witness import kafka
-from kraftcheck.witness.driving import Component, Driven, all_judged, drive, host_of
+from kraftcheck.witness.chance import Component
+from kraftcheck.witness.driving import Driven, all_judged, drive, host_of
 from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.quorum import VOTERS
 
