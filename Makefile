@@ -118,7 +118,6 @@ format: setup ## rewrite the code in the one format and sort imports
 
 docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
-	@$(BIN)/python -m tests.mutation.specs --page
 
 size: ## count lines by kind (ARGS=REVISION ...: there)
 	@python3 -m tools.size $(ARGS)

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from benchmarks._log_synthetic import FAULTS, logs, planted
 from kraftcheck.traces.checkers.columns import NEVER, Ints, LogBatch
-from kraftcheck.traces.checkers.synthetic import FAULTS, logs, planted
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
 
 LENGTHS: Final = (1_000, 10_000, 100_000, 1_000_000)

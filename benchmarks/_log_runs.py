@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks._log_cases import Case, rows_of
+from benchmarks._log_synthetic import logs
 from benchmarks._memory import peak_memory
 from kraftcheck.traces.checkers.columns import LogBatch, part
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
-from kraftcheck.traces.checkers.synthetic import logs
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 OURS_SECONDS: Final = 0.3

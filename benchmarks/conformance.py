@@ -34,14 +34,12 @@ import pyarrow as pa
 
 from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.abstraction import Abstraction
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from kraftcheck.traces.jobs.judge import CHUNK, as_columns, encoded_steps, groups_of
-from kraftcheck.traces.jobs.protocols import decode_step_constants
 from kraftcheck.traces.jobs.simulate import simulate
-from kraftcheck.traces.jobs.step_frames import shared_frame
+from kraftcheck.traces.steps.classes import SLIM, PartFiles, examine_part, merge
+from kraftcheck.traces.steps.judge import CHUNK, encoded_steps, groups_of
+from kraftcheck.traces.steps.record import Part, decode_step_constants
+from kraftcheck.traces.steps.translation import Abstraction, as_columns, shared_frame
 from kraftcheck.traces.store import Campaign, read_manifest, read_parts
 from tla_utils import CheckOptions, StepReport, check_steps
 

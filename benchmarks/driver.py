@@ -29,10 +29,10 @@ import pyarrow.parquet as pq
 
 from benchmarks._memory import peak_memory
 from kraftcheck.reference.runner.run import simulate_part
-from kraftcheck.traces.jobs import judge as judging
 from kraftcheck.traces.jobs.campaigns import merge_files
-from kraftcheck.traces.jobs.distinct import CLASSES, SLIM, PartFiles, examine
-from kraftcheck.traces.jobs.judge import CHUNK, Group, by_bench, grouped, judge, report_of
+from kraftcheck.traces.steps import judge as judging
+from kraftcheck.traces.steps.classes import CLASSES, SLIM, PartFiles, examine
+from kraftcheck.traces.steps.judge import CHUNK, Group, by_bench, grouped, judge, report_of
 from tla_utils import CheckOptions, StepReport
 from tla_utils.steps import ACCEPTED
 

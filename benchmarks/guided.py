@@ -53,14 +53,13 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.relation import Relation
 from kraftcheck.traces.cover.charts import ChartStore
 from kraftcheck.traces.cover.models import of_scenario, read_covers, select
-from kraftcheck.traces.jobs import distinct, novelty
+from kraftcheck.traces.jobs import novelty
 from kraftcheck.traces.jobs.allowed import Allowed
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import Classes
 from kraftcheck.traces.jobs.guidance import Corpus, genomes_table
 from kraftcheck.traces.jobs.plan import read_file
-from kraftcheck.traces.jobs.protocols import decode_step_constants
 from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.traces.steps.classes import Classes, forget as forget_classes
+from kraftcheck.traces.steps.record import Part, decode_step_constants
 from kraftcheck.traces.store import Campaign
 
 SECONDS, SEEDS, GENERATION = 30.0, 3, 32
@@ -100,7 +99,7 @@ class Generation(NamedTuple):
 def generations(campaign: Campaign, way: str) -> Iterator[Generation]:
     """One after the other, without end. The clock stands while whoever asked looks at one."""
     forget()
-    distinct.forget()
+    forget_classes()
     guided, size, corpus = way == GUIDED, campaign.guided, Corpus(campaign, "")
     options, spent, first = dict(campaign.options), 0.0, 0
     if (times := _times(way)) > 1:

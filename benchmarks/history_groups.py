@@ -18,8 +18,7 @@ from typing import Final, NamedTuple
 
 from benchmarks._made import LENGTHS, Cost, Event, cost_of, history_of, tell
 from kraftcheck.reference.clients.promises import Configuration, promised
-from kraftcheck.traces.checkers import bulk
-from kraftcheck.traces.checkers.check import check_rows
+from kraftcheck.traces.checkers.check import check_log, configuration_in
 from kraftcheck.traces.checkers.groups import judged
 from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.verdict import HOLDS
@@ -103,10 +102,10 @@ def cost_of_file(operations: int, format: str) -> FileCost:
         rows = detect.rows_of(path, format)
     between = time.process_time()
     assert rows is not None
-    configuration = bulk.configuration_of(rows)
-    report = check_rows(rows, promised(CONFIGURATION), CONFIGURATION)
+    configuration = configuration_in(rows)
+    report = check_log(rows, promised(CONFIGURATION), CONFIGURATION)
     after = time.process_time()
-    if report is None or report.verdict != HOLDS or not configuration.consumers == "listen":
+    if report.verdict != HOLDS or not configuration.consumers == "listen":
         raise ValueError(f"a valid history was refused: {report}")
     return FileCost(len(rows.operation), between - begin, after - between)
 

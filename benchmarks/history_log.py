@@ -1,6 +1,6 @@
 """The columnar checker of partition logs against Porcupine on the same made-up histories.
 
-Histories come from traces/checkers/synthetic.py: half appends, half reads of one record; valid,
+Histories come from benchmarks/_log_synthetic.py: half appends, half reads of one record; valid,
 with a stale read, with the offsets of two appends swapped, or with 1 % appends of unknown outcome.
 Porcupine gets the smallest model of a log that there is (benchmarks/porcupine/log), on one
 processor; where it is over its limit of time or memory, what it had taken by then bounds the ratio

@@ -3,7 +3,7 @@
 The stage of a campaign that judges what clients saw, from end to end: read the columns of table
 `runs`, find each run's promise, judge, make the rows of both answers. Parts are the histories of a
 simulated campaign as they are (a dozen operations each), and made-up ones of 5 clients
-(traces/checkers/synthetic.py) with more of them, in the place of the recorded. Each part is
+(benchmarks/_log_synthetic.py) with more of them, in the place of the recorded. Each part is
 PART_OPERATIONS long, or as long as it was recorded; processes are warm.
 
     python -m benchmarks.history_stage [LENGTH ...]      default 100 1000 10000
@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks._log_synthetic import logs
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.checkers.columns import UNKNOWN, LogBatch
-from kraftcheck.traces.checkers.synthetic import logs
 from kraftcheck.traces.jobs.histories import READS, judge_histories
 from kraftcheck.traces.schema import SCHEMAS
 

@@ -1,9 +1,10 @@
 """The stage of a campaign in which TLC judges its distinct steps: as values and as text, in turn.
 
 Both sides judge the same groups of the same distinct steps, canaries included, by the code of
-`conform` (`traces/jobs/judge.py`); they differ in the form in which TLC gets the steps. CPU-seconds
-are those of this process and its JVMs, from classes in memory to verdicts. Each group is judged in
-both forms before the next one, so that a machine whose speed drifts is the same for both.
+`conform` (`traces/steps/judge.py`); they differ in the form in which TLC gets the steps. Its
+CPU-seconds are those of this process and its JVMs, from classes in memory to verdicts. Each group
+is judged in both forms before the next one, so that a machine whose speed drifts is the same for
+both.
 
     python -m benchmarks.stage [SCENARIO [STEPS]]     default partition 100000: five minutes
 """
@@ -24,9 +25,9 @@ import pyarrow as pa
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import DEFAULT_CHECK
-from kraftcheck.traces.jobs.distinct import SLIM, PartFiles, examine_part, merge
-from kraftcheck.traces.jobs.judge import CHUNK, groups_of, report_of
 from kraftcheck.traces.jobs.simulate import simulate
+from kraftcheck.traces.steps.classes import SLIM, PartFiles, examine_part, merge
+from kraftcheck.traces.steps.judge import CHUNK, groups_of, report_of
 from kraftcheck.traces.store import Campaign, read_manifest
 
 STEPS = 100_000

@@ -1,40 +1,16 @@
 """Z140 on a real cluster: consumers of committed records are shown aborted ones.
 
-    .venv/bin/python -m experiments.bulk_copy [--control] [--repeat N]
-
-For each aborted transaction a replica's index says where the log was undecided from then on. Of a
-follower that copied several transactions at once it says a place too late, and who reads from that
-broker when it leads is not told of the next aborted transaction of the same producer.
-
-1. A topic with three replicas, min.insync.replicas 2, all with 900 kB of records. One follower is
-   stopped, as for an upgrade.
-2. Producer p1 aborts a transaction of one record, and begins the next: four records of 60 kB.
-   Producer p2 writes a record in a transaction. p1 aborts, p2 commits.
-3. The follower is started, copies all that in one fetch, is in sync, and leads (a preferred
-   election).
-4. A consumer with isolation.level=read_committed reads from the beginning. Its first fetch ends in
-   the midst of the aborted records.
-
-The control: the follower is not stopped, and copies each batch as it comes.
+See finds/Z140/README.md for the story, the settings and the control.
 
 --unforced N: producers write transactions of two or three records of 20 kB and abort a fifth; the
 follower is stopped and started N times. Then its index is compared with the leader's. --load busy:
 four of them, as fast as they can; even: two, which rest for a tenth of a second in between; uneven:
 one that does not rest, and one that rests for a second. In the end it leads and is read from.
-
-Clients have their own settings (producers of --unforced linger.ms=0: a transaction is quick), and
-brokers Kafka's, but for: offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (a start in seconds; 50 each by default), and
-auto.leader.rebalance.enable=false (the leader moves when the script says so).
-
-Ends with 1 if aborted records were read (--unforced: if the index is wrong), with 0 if not, with 3
-if it could not be tried.
 """
 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,33 +18,27 @@ import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
+from experiments.tools import HOSTS, TOPIC, Partition
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
 from kraftcheck.live.crew import Crew
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.library import Options
 from kraftcheck.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
-LEADER, HEIR, THIRD = HOSTS = ("b1", "b2", "b3")
+LEADER, HEIR, THIRD = HOSTS
 SETTINGS = {
-    "offsets.topic.num.partitions": "1",
-    "transaction.state.log.num.partitions": "1",
-    "auto.leader.rebalance.enable": "false",
+    **evidence.QUICK_START,
+    "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
 }
-REASONS = (
-    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
-    "broker auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
 CONFIGURATION = Configuration(
     transactions=True, isolation="read_committed", one_client=False, goes_back=True
 )
 KEY_OF_20_KB = b"x" * 20_000
 SECONDS = 60.0
 ABORTS = 0.2
-LOADS = {"busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1), "uneven": (0.0, 1.0)}
+LOADS = {"uneven": (0.0, 1.0), "busy": (0.0, 0.0, 0.0, 0.0), "even": (0.1, 0.1)}
 """Of --unforced: how long each of its producers rests after a transaction."""
 KEY = "t-0"
 
@@ -142,21 +112,19 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record was read that was aborted."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         plain = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
         for _ in range(9):
-            process, value = setting.processes.next(), setting.values.next()
+            process, value = scene.processes.next(), scene.values.next()
             at: dict[int, int] = {}
-            journal.event(process, "invoke", "send", [["send", KEY, value]])
+            scene.journal.event(process, "invoke", "send", [["send", KEY, value]])
             write(plain, value, 100_000, at)
-            journal.event(process, "ok", "send", [["send", KEY, [at[value], value]]])
+            scene.journal.event(process, "ok", "send", [["send", KEY, [at[value], value]]])
         partition.await_batches(HOSTS, 9)
-        p1, p2 = Writer(setting, "p1"), Writer(setting, "p2")
+        p1, p2 = Writer(scene, "p1"), Writer(scene, "p2")
         partition.say("900 kB on every replica")
         if not control:
-            journal.moment("start-stop", HEIR)
-            cluster.stop(HEIR)
+            scene.stop(HEIR)
         p1.begin([10])
         p1.end(commit=False)
         p1.begin([60_000] * 4)
@@ -166,8 +134,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         partition.await_batches((LEADER, THIRD), 18)
         partition.say("p1 aborted twice, p2 committed")
         if not control:
-            cluster.start(HEIR)
-            journal.moment("stop-stop", HEIR)
+            scene.start(HEIR)
         partition.await_batches(HOSTS, 18)
         partition.await_isr(HOSTS, asking=LEADER)
         before = partition.read(LEADER, "read_committed")
@@ -178,27 +145,24 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             for line in partition.dump(host, "*.txnindex"):
                 click.echo(f"         {host}, transaction index: {line}")
         after = partition.read(HEIR, "read_committed")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     click.echo(f"Kafka's consumer, from {LEADER}: {' '.join(before)}")
     click.echo(f"Kafka's consumer, from {HEIR}: {' '.join(after)}")
     return before != after
 
 
-def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
+def compared(cluster: Cluster, folder: Path, times: int, load: str) -> bool:
     """Whether restarts alone leave the follower with entries that are not the leader's."""
     partition = Partition(cluster, LEADER, LEADER, HOSTS)
     partition.create(asking=LEADER)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         crew, busy = Crew(), []
         for at, pace in enumerate(LOADS[load]):
-            shared = (setting.processes, ABORTS, Large())
-            own = Setting(journal, setting.bootstrap, TOPIC, 1, pace, *shared)
-            own.values = setting.values
+            shared = (scene.processes, ABORTS, Large())
+            own = Setting(scene.journal, scene.bootstrap, TOPIC, 1, pace, *shared)
+            own.values = scene.values
             busy.append(own)
             crew.start(transact, own, at, {"linger.ms": 0})
-        for _ in range(restarts):
+        for _ in range(times):
             time.sleep(3)
             cluster.stop(HEIR)
             time.sleep(3)
@@ -210,34 +174,25 @@ def compared(cluster: Cluster, folder: Path, restarts: int, load: str) -> bool:
         partition.await_batches(HOSTS, partition.batches(LEADER))
         partition.elect((HEIR, LEADER, THIRD), asking=HOSTS)
         partition.await_leader(HEIR, asking=HEIR)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     right, written = (partition.dump(host, "*.txnindex") for host in (LEADER, HEIR))
     wrong = sum(a != b for a, b in zip(right, written, strict=True))
     click.echo(
-        f"{restarts} restarts, {load}, {partition.batches(HEIR)} batches: {wrong} of {len(right)} "
+        f"{times} restarts, {load}, {partition.batches(HEIR)} batches: {wrong} of {len(right)} "
         f"entries of {HEIR} are not those of {LEADER}"
     )
     return wrong > 0
 
 
-@evidence.options("bulk_copy", control="The follower copies each batch as it comes.")
-@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-@click.option("--load", type=click.Choice(list(LOADS)), default="uneven", show_default=True)
-def main(control: bool, unforced: int | None, load: str, **how: Any) -> None:
-    """Try whether a broker that copied transactions in bulk shows aborted records."""
-    tried = partial(run, control=control)
-    if unforced:
-        tried = partial(compared, restarts=unforced, load=load)
-    evidence.settle(
-        tried,
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="aborted records were read",
-        otherwise="no aborted record was read",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a broker that copied transactions in bulk shows aborted records.",
+    control="The follower copies each batch as it comes.",
+    more=[evidence.choice("--load", LOADS)],
+    unforced=(compared, "Restarts under transactional load."),
+    settings=SETTINGS,
+    shown="aborted records were read",
+    otherwise="no aborted record was read",
+)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -78,6 +78,16 @@ def said(
     if done.returncode:
         raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "[{"))]
+
+
+def runs(
+    java: str, cases: Sequence[str], jars: Path | None, *words: str
+) -> Iterator[tuple[str, Any]]:
+    """The cases, each with what came of it. words: before them. The rest as `said` has it."""
+    lines = said(java, [*words, *cases], jars)
+    if len(lines) != len(cases):
+        raise ClusterError(f"{java}: {len(lines)} cases of {len(cases)}")
+    return zip(cases, lines, strict=True)
 
 
 def outcomes(

@@ -1,30 +1,6 @@
 """Z187 on a real cluster: a broker cannot load the log of its groups while that is cleaned.
 
-    .venv/bin/python -m experiments.cleaned_amid [--control] [--repeat N]
-
-A static member that leaves for a while keeps its partitions, in a record of epoch -2. A load takes
-a partition only in a larger epoch than the one in which it has it; where the log is cleaned
-meanwhile, it may have read what another one had before, and nothing of what came between.
-
-1. M has both partitions. Of other groups a million offsets are committed.
-2. N, a static member, joins; M gives it a partition. N leaves for a while, and K joins: M has
-   another record. The segments end there.
-3. The group's log is cleaned, on all brokers. When b2 writes the cleaned segment, it is made the
-   leader, and loads the log: what M had, and then the rest, which has been cleaned by then. That
-   fails.
-4. Of none of the groups in that partition b2 answers anything, until another election. N's session
-   ends; K, which is there, is not given its partition.
-
-The control: N does not leave.
-
-The members are librdkafka's, with its own settings, but for those that this takes
-(group.protocol=consumer, group.instance.id), and max.poll.interval.ms=30000 (five minutes by
-default), so that `check` knows sooner that a rebalance should be over. Not Kafka's defaults, to
-have a cleaning and a load at one moment: offsets.topic.num.partitions=1 and
-log.cleaner.backoff.ms=100 of brokers, and of the offsets topic segment.ms=2000, segment.bytes=1 GB,
-and min.cleanable.dirty.ratio=1, which keeps it uncleaned until step 3.
-
-Ends with 1 if the load fails, with 0 if not, with 3 if it could not be tried.
+See finds/Z187/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -44,22 +20,19 @@ from confluent_kafka.admin._resource import ResourceType
 from experiments import evidence
 from experiments.fast_clock import MEMBER, SHORTER
 from experiments.group import joined, poll, tell
-from experiments.late_offsets import OFFSETS
-from experiments.tools import Partition
-from experiments.uncommitted_decision import until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import HOSTS, OFFSETS, Partition, until, within
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 from kraftcheck.reference.clients.promises import Configuration
 
-HOSTS = ("b1", "b2", "b3")
 FIRST, NEXT = "b1", "b2"
-SETTINGS = {"offsets.topic.num.partitions": "1", "log.cleaner.backoff.ms": "100"}
+SETTINGS = {
+    **evidence.QUICK_GROUPS,
+    "a cleaning that begins when it should": {"log.cleaner.backoff.ms": "100"},
+}
 REASONS = (
-    "broker offsets.topic.num.partitions=1: a quick start",
-    "broker log.cleaner.backoff.ms=100: a cleaning that begins when it should",
     SHORTER,
     f"topic {OFFSETS}: segment.ms=2000, segment.bytes=1 GB, min.cleanable.dirty.ratio=1 until then",
 )
@@ -82,16 +55,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     words = ("--create", "--topic", OTHER, "--partitions", str(OTHERS))
     partition.ask("TopicCommand", FIRST, *words)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, "t", 2)
-        greet(setting, {})
-        failed = tried(cluster, partition, admin, setting, control)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=2) as scene:
+        greet(scene, {})
+        failed = tried(cluster, partition, admin, scene, control)
         tell(partition, FIRST, "--members", "--verbose")
         partition.elect([FIRST, NEXT, HOSTS[2]], asking=[NEXT], topic=OFFSETS)
         partition.say("b1 leads again")
         tell(partition, FIRST, "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return failed
 
 

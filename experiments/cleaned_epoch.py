@@ -1,36 +1,10 @@
 """Z222 on a real cluster: a replica keeps what was never committed, and leads with it.
 
-    .venv/bin/python -m experiments.cleaned_epoch [--how crash] [--control] [--repeat N]
-    .venv/bin/python -m experiments.cleaned_epoch --unforced N
-
-Where two logs part is found by leader epochs: a leader says where the follower's last epoch ends in
-its own log. A replica knows epochs from the batches that it copied. In a compacted topic the first
-batches of an epoch may have been cleaned away; who copies the log after that takes the epoch for
-one that begins later, or does not know it at all.
-
-1. b1, b2 and b3 hold the compacted topic, min.insync.replicas is 2, b1 leads. Eight records, of
-   eight keys, are acknowledged (acks=all).
-2. b2 is stopped, and then b3: ISR b1, ELR b3. A producer with acks=1 writes k0 anew, and k8 for
-   the first time, at offsets 8 and 9; they are not committed. b1 is stopped.
-3. b3 and b2 are started. b3 is eligible, and leads. k2 is written again and again, from offset 8
-   on, until the cleaner has taken away what stood at 8 and 9.
-4. b4 takes b3's place. It copies the log, and leads.
-5. b1 is started, with its two records. It fetches from offset 10 on: b4 takes its last epoch to
-   end beyond that.
-6. b1 is in the ISR, and is made leader.
-
-The control: b2, which has followed all along, leads when b1 comes back; all else is the same.
-
-Every stop is a clean one (SIGTERM), no election is unclean, and no link is cut. With `--how crash`
-b1 is killed instead, while b2 and b3 stand still for a moment: both are in the ISR, so that it
-needs no ELR, which versions before 4.0 do not have.
+See finds/Z222/README.md for the story, the settings and the control.
 
 --unforced N: under a producer without rest (acks=all, eight keys) b1 is killed while it leads, N
 times. Each time another replica is replaced while it is down, once a cleaner has come by; the new
 one leads when b1 comes back. What b1 alone has is as it comes.
-
-Ends with 1 if the last value of a key is one that was never committed, with 0 if not, with 3 if it
-could not be tried.
 """
 
 from __future__ import annotations
@@ -41,17 +15,15 @@ import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import click
 from confluent_kafka import Producer
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import TOPIC, Partition, until
 from kraftcheck.live.clients import POLL_S, Setting, opened
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
@@ -248,11 +220,11 @@ def killed(cluster: Cluster, partition: Partition, new: str, turn: int) -> int:
     epoch, begins = epochs_of(cluster, B2)[-1]
     alone = {each for each in batches(cluster, B1) if each[0] >= begins}
     last = max([begins, *[base for base, _ in alone]])
-    deadline = time.monotonic() + CLEANED_S
-    while any(begins <= base <= last for base, _ in batches(cluster, B2)):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"not cleaned after {CLEANED_S} s")
-        time.sleep(ROLL_S)
+
+    def cleaned() -> bool:
+        return not any(begins <= base <= last for base, _ in batches(cluster, B2))
+
+    until(cleaned, "b2's log is cleaned", CLEANED_S)
     order = (new, B1, B2)
     partition.reassign(order, asking=B2)
     await_in_isr(partition, new)
@@ -308,10 +280,8 @@ def batches(cluster: Cluster, host: str) -> list[tuple[int, int]]:
 
 def await_in_isr(partition: Partition, host: str) -> None:
     """Raises ClusterError: it is not after a minute."""
-    deadline = time.monotonic() + 60
-    while not re.search(rf"Isr: [\d,]*{host[1:]}\b", partition.describe(B2)):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"{host} is not in the ISR")
+    there = re.compile(rf"Isr: [\d,]*{host[1:]}\b")
+    until(lambda: there.search(partition.describe(B2)) is not None, f"{host} is in the ISR", 60)
 
 
 def record(cluster: Cluster, folder: Path) -> None:
@@ -340,28 +310,17 @@ def keep(cluster: Cluster, host: str, folder: Path) -> None:
             shutil.copy(file, folder)
 
 
-@evidence.options(
-    "cleaned_epoch", control="A replica that was there all along leads when b1 comes back."
+main = evidence.experiment(
+    run,
+    "Try whether a replica keeps records that were never committed, and leads with them.",
+    control="A replica that was there all along leads when b1 comes back.",
+    more=[evidence.choice("--how", ["stops", CRASH], "How b1 comes to have what the others lack.")],
+    unforced=(loaded, "b1 is killed so often, under load."),
+    layout="spare",
+    reasons=REASONS,
+    shown="the last value of a key is one that was never committed",
+    otherwise="the last value of each key is the committed one",
 )
-@click.option(
-    "--how",
-    type=click.Choice(["stops", CRASH]),
-    default="stops",
-    show_default=True,
-    help="How b1 comes to have what the others lack.",
-)
-@click.option("--unforced", type=click.IntRange(1), help="b1 is killed so often, under load.")
-def main(control: bool, how: str, unforced: int | None, **more: Any) -> None:
-    """Try whether a replica keeps records that were never committed, and leads with them."""
-    evidence.settle(
-        partial(loaded, times=unforced) if unforced else partial(run, control=control, how=how),
-        "spare",
-        {},
-        REASONS,
-        shown="the last value of a key is one that was never committed",
-        otherwise="the last value of each key is the committed one",
-        **more,
-    )
 
 
 if __name__ == "__main__":

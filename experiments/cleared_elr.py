@@ -1,44 +1,27 @@
 """Z400 on a real cluster: a controller's index of eligible leaders outlives the partition.
 
-    .venv/bin/python -m experiments.cleared_elr [--control] [--repeat N]
-
-The controller keeps the eligible leader replicas (ELR, KIP-966) twice: in each partition, and in an
-index from brokers to partitions. When min.insync.replicas of a topic changes, it empties the ELR of
-the topic's partitions (KAFKA-19522, a ClearElrRecord), and leaves the index as it is.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 3. b3 is killed: ISR b1 and b2, ELR b3.
-2. min.insync.replicas is set to 2, so that producers can go on. The ELR is empty.
-3. The topic is deleted.
-4. b3 is started. To register it, the controller asks its index which partitions have it in their
-   ELR, since it was not stopped cleanly. The index names a topic that does not exist.
-
-The control leaves out step 2; all else is the same.
-
-All settings are Kafka's own. Nothing is cut or held up.
-
-Ends with 1 if the controller fails when b3 registers, with 0 if not, with 3 if it could not be
-tried.
+See finds/Z400/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition, within
 from kraftcheck.live.artifacts import version
 from kraftcheck.live.cluster import Cluster
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 CONTROLLER = "c1"
 CONFIGURE = (
     "org.apache.kafka.tools.ConfigCommand" if version() >= "4.4" else "kafka.admin.ConfigCommand"
 )
 """It moved in 4.4."""
+UNFENCED = re.compile(r"Unfenced broker 3|fenced broker.*3.*has been unfenced")
 FAILED = re.compile(r".*(?:ERROR|FATAL).*registerBroker.*")
 REGISTERED_S = 40
 """A killed broker is registered again within its session's time, and some."""
@@ -70,13 +53,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 def registered(cluster: Cluster) -> list[str]:
     """Waits until the broker is registered again. Returns the controller's failures meanwhile."""
-    deadline = time.monotonic() + REGISTERED_S
-    while time.monotonic() < deadline:
-        if re.search(
-            r"Unfenced broker 3|fenced broker.*3.*has been unfenced", cluster.log(CONTROLLER)
-        ):
-            break
-        time.sleep(1)
+    within(lambda: UNFENCED.search(cluster.log(CONTROLLER)) is not None, REGISTERED_S, 1)
     return FAILED.findall(cluster.log(CONTROLLER))
 
 

@@ -1,50 +1,30 @@
 """Z69 on a real cluster: metadata clears a proposal that is on its way, and an ack comes too early.
 
-    .venv/bin/python -m experiments.cleared_proposal [--how snapshot] [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
-
-1. F and G fall behind and leave the ISR. A leads alone. A's metadata is held up from now on.
-2. F is back, and A has it added to the ISR (AlterPartition). A knows from the answer; the record
-   of that change is still held up.
-3. G is back, has everything, and A proposes to add it. The request is held up. G is cut off.
-4. The record of F's joining arrives. It says nothing new, but A forgets what it has proposed: from
-   now on the high watermark does not wait for G, once G has not been heard of for
-   replica.lag.time.max.ms.
-5. A record is produced with acks=all, copied by F, and acked. G lacks it.
-6. The request arrives: G is in the ISR. A dies, and G is elected: the acked record is gone.
+See finds/Z69/README.md for the story, the settings and the control.
 
 With `--how snapshot` (Z126) that record never arrives: it is held up until the metadata log was
 cut, and A loads a snapshot, which says the same.
-
-The control: the record, or the snapshot, arrives before G is back, as it most often does.
-
-Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
-from experiments import evidence, left_in_snapshot
-from experiments.left_in_snapshot import LOADED, SHORT, await_that, segments
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, connected, read_all
+from experiments import evidence
+from experiments.evidence import Settings
+from experiments.left_in_snapshot import LOADED, SHORT, segments
+from experiments.tools import ADMIN, Partition, until
+from kraftcheck.live.clients import Setting, connected
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.facts import Move
 from kraftcheck.live.interpose import ALTER_PARTITION, FETCH, Interposer
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
-ADMIN = "admin"
 LAG_SECONDS = 8
 PATIENT = {"request.timeout.ms": 120_000, "message.timeout.ms": 120_000}
 """So that a producer does not send again what is not acked for a while."""
@@ -54,24 +34,16 @@ HELD_S = {RECORD: 60, SNAPSHOT: 600}
 CUT_S = 240
 
 
-def settings(how: str) -> Mapping[str, str]:
+def settings(how: str) -> Settings:
     return {
-        "replica.lag.time.max.ms": str(LAG_SECONDS * 1000),
-        "replica.socket.timeout.ms": "3000",
-        "controller.quorum.request.timeout.ms": str(HELD_S[how] * 1000),
-        "auto.leader.rebalance.enable": "false",
+        "a quick run": {"replica.lag.time.max.ms": str(LAG_SECONDS * 1000)},
+        "what is held up is not asked for anew": {
+            "replica.socket.timeout.ms": "3000",
+            "controller.quorum.request.timeout.ms": str(HELD_S[how] * 1000),
+        },
+        "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
         **(SHORT if how == SNAPSHOT else {}),
     }
-
-
-def reasons(how: str) -> tuple[str, ...]:
-    return (
-        f"replica.lag.time.max.ms of {LAG_SECONDS} seconds: a quick run",
-        f"replica.socket.timeout.ms=3000, controller.quorum.request.timeout.ms={HELD_S[how]}000: "
-        "what is held up is not asked for anew",
-        "auto.leader.rebalance.enable=false: the leader moves when the script says so",
-        *(left_in_snapshot.REASONS if how == SNAPSHOT else ()),
-    )
 
 
 def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
@@ -81,12 +53,14 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     cluster.kill(A)
     cluster.start(A)  # its connections go through the interposer now
     partition.create(asking=F)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as meanwhile:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        journal.moment("start-partition", A)
+    with (
+        evidence.scene(cluster, folder, Configuration(one_client=False)) as scene,
+        ThreadPoolExecutor(1) as meanwhile,
+    ):
+        scene.journal.moment("start-partition", A)
         for follower in (F, G):
             cluster.cut(A, follower)
-        sent(setting, "1")
+        sent(scene, "1")
         partition.await_isr({A}, asking=F)
         partition.say("F and G are out of the ISR")
         between.hold_answers(FETCH)
@@ -111,24 +85,21 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         else:
             told(cluster, between, how, known)
         partition.say("A has read that F has joined")
-        producing = meanwhile.submit(sent, setting, "all")
+        producing = meanwhile.submit(sent, scene, "all")
         time.sleep(LAG_SECONDS + 2)
         partition.say("a record is produced, and the lag time is over")
-        sent(setting, "1")  # makes A try its high watermark
+        sent(scene, "1")  # makes A try its high watermark
         time.sleep(5)
         early = producing.done()
         partition.say("acked" if early else "not acked: the high watermark waits for G")
         between.let_go(ALTER_PARTITION)
         between.hold_requests(ALTER_PARTITION)  # or else A would soon have G removed again
         partition.await_isr({A, F, G}, asking=F)
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         partition.await_leader(G, asking=F)
         partition.say("G has joined, A is killed, G is elected")
         acked = producing.result()
-        read_all(setting, {})
-    moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
-    evidence.write(cluster, folder, Configuration(one_client=False), moves=moves)
+        scene.moves = None if how == RECORD else [Move(0, 0, 1, 3, unclean=False)]
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     between.close()
@@ -141,10 +112,10 @@ def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
     """
     loads = cluster.log(A).count(LOADED)
     if how == SNAPSHOT:
-        await_that(lambda: segments(cluster)[0] > known, CUT_S, "the metadata log is cut")
+        until(lambda: segments(cluster)[0] > known, "the metadata log is cut", CUT_S)
     between.let_go(FETCH)
     if how == SNAPSHOT:
-        await_that(lambda: cluster.log(A).count(LOADED) > loads, 60, "A loads a snapshot")
+        until(lambda: cluster.log(A).count(LOADED) > loads, "A loads a snapshot", 60)
     time.sleep(3)
 
 
@@ -165,20 +136,16 @@ def sent(setting: Setting, acks: str) -> int | None:
     return value if told.error is None else None
 
 
-@evidence.options("cleared_proposal", control="Metadata arrives before the next proposal.")
-@click.option("--how", type=click.Choice(list(HELD_S)), default=RECORD, show_default=True)
-def main(how: str, control: bool, **common: Any) -> None:
-    """Try whether metadata that says nothing new lets a leader ack too early."""
-    evidence.settle(
-        partial(run, how=how, control=control),
-        "one-controller",
-        settings(how),
-        reasons(how),
-        guests=(ADMIN,),
-        shown="an acked record was lost",
-        otherwise="no acked record was lost",
-        **common,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether metadata that says nothing new lets a leader ack too early.",
+    control="Metadata arrives before the next proposal.",
+    more=[evidence.choice("--how", HELD_S)],
+    settings=settings,
+    guests=(ADMIN,),
+    shown="an acked record was lost",
+    otherwise="no acked record was lost",
+)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from experiments.tools import TOOLS, Program
+from experiments.tools import TOOLS, Program, until, within
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 BROKER = "b1"
 VOTERS = ("c1", "c2", "c3")
 SPARE = "c4"
 """Hosts of the layout `voters`. SPARE does not vote at first."""
-METADATA = "__cluster_metadata-0"
 LEADS = re.compile(r"Completed transition to Leader\(.*?epoch=(\d+)")
 FATAL = re.compile(r"The leader requested truncation to offset \d+, which is below [^(]*")
 KEY = re.compile(r"ReplicaKey\(id=(\d+)")
@@ -37,13 +35,13 @@ class Quorum:
 
         Raises ClusterError: none of them, in that time.
         """
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            epoch, name = max((self.epoch(name), name) for name in of)
-            if epoch > above:
-                return name
-            time.sleep(0.2)
-        raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
+
+        def last() -> tuple[int, str]:
+            return max((self.epoch(name), name) for name in of)
+
+        if not within(lambda: last()[0] > above, seconds):
+            raise ClusterError(f"nobody of {', '.join(of)} leads after {seconds:.0f} seconds")
+        return last()[1]
 
     def epoch(self, name: str) -> int:
         """The last one in which it began to lead, by its own log; 0: none since it started."""
@@ -51,12 +49,9 @@ class Quorum:
 
     def awaited(self, name: str, line: re.Pattern[str], otherwise: str) -> re.Match[str]:
         """A line in its log. Raises ClusterError: it is not there after half a minute."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            found = line.search(self._cluster.log(name))
-            if found:
-                return found
-            time.sleep(0.2)
+        within(lambda: line.search(self._cluster.log(name)) is not None, 30)
+        if found := line.search(self._cluster.log(name)):
+            return found
         raise ClusterError(f"{name}: {otherwise}")
 
     def add(self, name: str, leader: str) -> None:
@@ -88,13 +83,9 @@ class Quorum:
 
         Raises ClusterError: they are not after that time.
         """
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            told, at = self.voters(name)
-            if set(told) == set(wanted):
-                return at
-            time.sleep(0.1)
-        raise ClusterError(f"{name} does not know of voters {', '.join(wanted)}")
+        known = f"{name} knows of voters {', '.join(wanted)}"
+        until(lambda: {*self.voters(name)[0]} == {*wanted}, known, seconds)
+        return self.voters(name)[1]
 
     def status(self, name: str) -> None:
         """Prints what it says of itself; a leader is asked on its own host."""
@@ -110,9 +101,7 @@ class Quorum:
         """Starts those whose processes have ended meanwhile, as they do if what was committed is to
         be cut.
         """
-        deadline = time.monotonic() + ENDS_S
-        while time.monotonic() < deadline and any(map(self._cluster.is_running, names)):
-            time.sleep(0.2)
+        within(lambda: not any(map(self._cluster.is_running, names)), ENDS_S)
         for name in names:
             if not self._cluster.is_running(name):
                 said = FATAL.search(self._cluster.log(name))

@@ -19,10 +19,6 @@ from kraftcheck.reference.clients.promises import Configuration
 
 COPY = Path(__file__).resolve().parent / "Copy.java"
 COPIES = "copies"
-SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-REASONS = (
-    "broker offsets.topic.num.partitions=1, transaction.state.log.num.partitions=1: a quick start",
-)
 CONFIGURATION = Configuration(
     one_client=False, goes_back=True, isolation="read_committed", transactions=True
 )

@@ -1,23 +1,6 @@
-"""On a real cluster: transaction.version goes down to 0, and a transactional id cannot be used.
+"""Z166 on a real cluster: a transactional id cannot be used after transaction.version went to 0.
 
-    .venv/bin/python -m experiments.downgraded [--control] [--repeat N]
-
-A row that was written for a client of version 2 keeps that version, and cannot be written in the
-form of version 0 (TransactionLog.valueToBytes). The exception comes after the row's transition has
-begun, and nobody takes that back: from then on every request for the id meets a transition that is
-under way.
-
-1. Kafka's Java producer commits a transaction, and closes.
-2. The feature transaction.version is set to 0, as an operator does it (kafka-features downgrade).
-3. A producer with the same transactional.id initialises, and after it others, one after the other,
-   for as long as a transaction and its end may last (130 s).
-
-The control: it is set to 1.
-
-Clients, topic and brokers have Kafka's own settings, but for
-transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if the last producer cannot begin, with 0 if it can.
+See finds/Z166/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -32,14 +15,11 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, KEY, TRANSACT
-from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 VERSION = "transaction.version"
 CAN = "can begin"
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
@@ -51,20 +31,17 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the last producer cannot begin."""
     partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
     partition.create(asking=ASKED)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        partition.say(f"first: {begun(cluster, setting, writes=True) or CAN}")
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        partition.say(f"first: {begun(cluster, scene, writes=True) or CAN}")
         words = ["downgrade", "--feature", f"{VERSION}={int(control)}"]
         click.echo(partition.ask("FeatureCommand", ASKED, *words).strip())
-        partition.say(f"second: {begun(cluster, setting) or CAN}")
+        partition.say(f"second: {begun(cluster, scene) or CAN}")
         until = time.monotonic() + CONFIGURATION.ending_s
-        told = begun(cluster, setting)
+        told = begun(cluster, scene)
         partition.say(f"third: {told or CAN}")
         while told and time.monotonic() < until:
-            told = begun(cluster, setting)
+            told = begun(cluster, scene)
             partition.say(f"another one: {told or CAN}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return bool(told)
 
 
@@ -111,8 +88,7 @@ main = evidence.experiment(
     run,
     "Try whether a transactional id can be used after a downgrade of transaction.version.",
     control="transaction.version is set to 1.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="the id cannot be used",
     otherwise="it can be used",
 )

@@ -15,9 +15,6 @@ of the next of the same producer.
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
 is the same. All other settings are as in late_marker.py.
-
-Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
-if it could not be tried.
 """
 
 from __future__ import annotations
@@ -29,21 +26,16 @@ import click
 from experiments import evidence
 from experiments.downgraded import VERSION
 from experiments.late_marker import (
-    ADMIN,
     BEFORE_S,
-    CLIENT,
     COORDINATOR,
     GIVEN_UP,
     LEADER,
     OTHER,
     PAUSED_S,
-    REASONS,
-    SETTINGS,
     sends_again_in,
 )
-from experiments.tools import TOPIC, Partition, Program
+from experiments.tools import ADMIN, CLIENT, STATES, TOPIC, Partition, Program, until, within
 from experiments.transact import ID, TRANSACT
-from experiments.uncommitted_decision import STATES, until, within
 from kraftcheck.live.cluster import Cluster, ClusterError
 
 ABORTED = "7"
@@ -91,8 +83,7 @@ main = evidence.experiment(
     run,
     "Try whether a marker that comes again commits the next transaction.",
     control="The feature transaction.version stays 2.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",

@@ -3,30 +3,130 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 import msgspec
 
+from experiments import changed
 from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
 from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING, Journal
 from kraftcheck.live.polling import Poller
 from kraftcheck.reference.clients.promises import Configuration
 
-Run = Callable[[Cluster, Path], bool]
+_FOLDER = click.Path(path_type=Path)
+Run = Callable[..., bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """As `click.option` makes it."""
+Settings = Mapping[str, Mapping[str, str]]
+"""Of brokers, by the reason for which they are not Kafka's own."""
+_GROUPS = {"offsets.topic.num.partitions": "1"}
+_TRANSACTIONS = {"transaction.state.log.num.partitions": "1"}
+QUICK_GROUPS: Settings = {"a quick start": _GROUPS}
+QUICK_TRANSACTIONS: Settings = {"a quick start": _TRANSACTIONS}
+QUICK_START: Settings = {"a quick start": {**_GROUPS, **_TRANSACTIONS}}
+"""One partition of Kafka's own topics, where Kafka has fifty."""
+
+
+class Scene(Setting):
+    """The topic that clients of an experiment share, and its faults, as the history has them."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        journal: Journal,
+        configuration: Configuration,
+        *more: Any,
+        **how: Any,
+    ) -> None:
+        super().__init__(journal, cluster.bootstrap, TOPIC, *more, **how)
+        self._cluster = cluster
+        self._down: dict[str, str] = {}
+        self.configuration = configuration
+        self.cut: Sequence[txnlog.Cut] = ()
+        self.moves: Sequence[facts.Move] | None = None
+        """These three as `write` takes them."""
+        self.replicas: list[datalog.Replica] = []
+        """What is on disks; from the end of the scene on."""
+
+    def stop(self, host: str) -> None:
+        self._begin("stop", host)
+        self._cluster.stop(host)
+
+    def kill(self, host: str) -> None:
+        self._begin("kill", host)
+        self._cluster.kill(host)
+
+    def pause(self, host: str) -> None:
+        self._begin("pause", host)
+        self._cluster.pause(host)
+
+    def start(self, host: str, *, wait: bool = True) -> None:
+        """One that was stopped or killed here."""
+        self._cluster.start(host, wait=wait)
+        self._end(host)
+
+    def resume(self, host: str) -> None:
+        self._cluster.resume(host)
+        self._end(host)
+
+    def cut_off(self, host: str, *others: str) -> None:
+        """Cuts its links to these."""
+        for other in others:
+            self._cluster.cut(host, other)
+        self._begin("partition", host)
+
+    def heal(self) -> None:
+        """Mends all links."""
+        self._cluster.heal()
+        for host in [host for host, fault in self._down.items() if fault == "partition"]:
+            self._end(host)
+
+    def _begin(self, fault: str, host: str) -> None:
+        self._down[host] = fault
+        self.journal.moment(f"start-{fault}", host)
+
+    def _end(self, host: str) -> None:
+        self.journal.moment(f"stop-{self._down.pop(host)}", host)
+
+
+@contextmanager
+def scene(
+    cluster: Cluster,
+    folder: Path,
+    configuration: Configuration,
+    partitions: int = 1,
+    *,
+    also: Sequence[str] = (),
+    **how: Any,
+) -> Iterator[Scene]:
+    """Records what clients do; in the end everything is read, and what is on disks is kept.
+
+    Args:
+        partitions: of the topic.
+        also: more topics, of one partition each, that are read in the end.
+        how: as Setting takes it.
+    """
+    with Journal(folder / HISTORY) as journal:
+        found = Scene(cluster, journal, configuration, partitions, **how)
+        yield found
+        read_all(found, {})
+        for topic in also:
+            read_all(Setting(journal, found.bootstrap, topic, 1, processes=found.processes), {})
+    found.replicas = write(cluster, folder, found.configuration, found.cut, found.moves)
 
 
 def write(
@@ -108,25 +208,34 @@ def repeated(
     run: Run,
     times: int,
     out: Path,
+    *,
     layout: str,
-    settings: Mapping[str, str],
+    settings: Settings,
     reasons: Sequence[str],
     guests: Sequence[str] = (),
     disks: Sequence[str] = (),
     jars: Path | None = None,
 ) -> int:
-    """Runs on so many new clusters, one after the other. Returns how often the find showed.
+    """Runs on as many new clusters, one after the other. Returns how often the find showed.
 
-    guests: hosts for clients; where there are some, each node has a host of its own. disks: nodes
-    that have a disk of their own, whose power can be cut (power.py). jars: these come
-    before Kafka's.
+    Args:
+        reasons: what else is not Kafka's default, of topics and clients.
+        guests: hosts for clients; where there are some, each node has a host of its own.
+        disks: nodes that have a disk of their own, whose power can be cut (power.py).
+        jars: these come before Kafka's.
 
-    Raises ClusterError: there are recordings in that folder already.
+    Raises:
+        ClusterError: there are recordings in that folder already.
     """
     if jars is not None:
         click.echo(f"not Kafka's own: what is in {jars}")
-    for reason in reasons:
+    brokers = [
+        f"broker {', '.join(f'{name}={value}' for name, value in them.items())}: {why}"
+        for why, them in settings.items()
+    ]
+    for reason in (*brokers, *reasons):
         click.echo(f"not Kafka's default: {reason}")
+    together = {name: value for them in settings.values() for name, value in them.items()}
     shown = 0
     for turn in range(1, times + 1):
         folder = out / str(turn)
@@ -137,8 +246,7 @@ def repeated(
         with ExitStack() as closing:
             for node in disks:
                 closing.enter_context(disk(where / node))
-            islands = bool(guests)
-            cluster = Cluster.up(where, layout, islands, settings, guests, 120, own=jars)
+            cluster = Cluster.up(where, layout, bool(guests), together, guests, 120, own=jars)
             closing.callback(cluster.down)
             found = run(cluster, folder)
         judge(folder)
@@ -148,69 +256,85 @@ def repeated(
     return shown
 
 
-def options(name: str, control: str | None) -> Callable[[Callable[..., None]], click.Command]:
-    """The command line of an experiment, with what all of them have; what `settle` does not know
-    is the script's own. control: in what its control differs; None: it says so itself.
-    """
-    folder = click.Path(path_type=Path)
-    common = [
-        JARS,
-        click.option("--out", type=folder, help="A new folder for the recordings."),
-        click.option("--repeat", type=click.IntRange(1), default=1, show_default=True),
-    ]
-    if control is not None:
-        common.append(click.option("--control", is_flag=True, help=control))
-
-    def decorated(main: Callable[..., None]) -> click.Command:
-        wrapped = click_errors(name)(main)
-        for option in common:
-            wrapped = option(wrapped)
-        return click.command()(wrapped)
-
-    return decorated
-
-
-def settle(
-    run: Run,
-    layout: str,
-    settings: Mapping[str, str],
-    reasons: Sequence[str],
-    *,
-    shown: str,
-    otherwise: str,
-    repeat: int,
-    out: Path | None,
-    **how: Any,
-) -> NoReturn:
-    """Runs as `repeated`, says what came out, and ends with 1 if it was shown, else with 0."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        count = repeated(run, repeat, out or Path(name), layout, settings, reasons, **how)
-    click.echo(f"VIOLATED: {shown}" if count else otherwise)
-    sys.exit(int(count > 0))
-
-
 def experiment(
-    run: Callable[..., bool],
+    run: Run,
     says: str,
     *,
     control: str | None,
+    shown: str,
+    otherwise: str,
     more: Sequence[Option] = (),
-    layout: str = "one-controller",
-    settings: Mapping[str, str] = MappingProxyType({}),
+    unforced: tuple[Run, str] | None = None,
+    layout: str | Callable[..., str] = "one-controller",
+    settings: Settings | Callable[..., Settings] = MappingProxyType({}),
     reasons: Sequence[str] = (),
-    **ends: Any,
+    classes: Sequence[Path] = (),
+    **how: Sequence[str],
 ) -> click.Command:
-    """The command of a script. run: is told, behind cluster and folder, of those options that it
-    names. says: its help. control: as `options` has it; more: options of the script's own. ends: as
-    `settle` has it, and guests and disks as `repeated`.
-    """
-    _, _, *wanted = inspect.signature(run).parameters
+    """The command of a script, which ends with 1 if the find is shown, and else with 0.
 
-    def main(**how: Any) -> None:
-        own = {name: how.pop(name) for name in wanted}
-        settle(partial(run, **own), layout, settings, reasons, **ends, **how)
+    Functions are given those options that they name, `run` after the cluster and the folder.
+
+    Args:
+        says: its help.
+        control: in what its control differs; None: an option of `more` says so.
+        shown, otherwise: what is said in the end.
+        more: options of the script's own.
+        unforced: what is run where nothing is arranged but a load, `times` times, and its help.
+        layout, settings: of the cluster, or functions of the options.
+        classes: sources that are compiled, and come before Kafka's.
+        how: guests and disks, as `repeated` has them.
+    """
+    name = Path(inspect.getfile(run)).stem
+
+    def main(jars: Path | None, out: Path | None, repeat: int, **own: Any) -> None:
+        tried: Run = run
+        if unforced is not None and own["unforced"]:
+            tried, own["times"] = unforced[0], own["unforced"]
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
+            if classes:
+                before = Path(folder) / "classes"
+                before.mkdir()
+                if jars is not None:
+                    shutil.copytree(jars, before, dirs_exist_ok=True)
+                changed.compiled(classes, before)
+                jars = before
+            count = repeated(
+                partial(tried, **_named(tried, own)),
+                repeat,
+                out or Path(folder),
+                layout=layout(**_named(layout, own)) if callable(layout) else layout,
+                settings=settings(**_named(settings, own)) if callable(settings) else settings,
+                reasons=reasons,
+                jars=jars,
+                **how,
+            )
+        click.echo(f"VIOLATED: {shown}" if count else otherwise)
+        sys.exit(int(count > 0))
 
     main.__doc__ = says
-    for option in reversed(more):
-        main = option(main)
-    return options(Path(inspect.getfile(run)).stem, control)(main)
+    command: Callable[..., None] = click_errors(name)(main)
+    options: list[Option] = [
+        JARS,
+        click.option("--out", type=_FOLDER, help="A new folder for the recordings."),
+        click.option("--repeat", type=click.IntRange(1), default=1, show_default=True),
+    ]
+    if control is not None:
+        options.append(click.option("--control", is_flag=True, help=control))
+    if unforced is not None:
+        options.append(click.option("--unforced", type=click.IntRange(1), help=unforced[1]))
+    for option in (*options, *reversed(more)):
+        command = option(command)
+    return click.command()(command)
+
+
+def choice(name: str, values: Collection[str], says: str | None = None) -> Option:
+    """An option of a script's own, by default the first of these values."""
+    kind, default = click.Choice([*values]), next(iter(values))
+    return click.option(name, type=kind, default=default, show_default=True, help=says)
+
+
+def _named(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those options that it has parameters for."""
+    names = inspect.signature(function).parameters
+    return {name: value for name, value in options.items() if name in names}

@@ -1,27 +1,7 @@
 """Z202 on a real cluster: a group is assigned nothing anew until the clock of a former coordinator
 is reached.
 
-    .venv/bin/python -m experiments.fast_clock [--control] [--repeat N]
-
-A coordinator makes a new assignment for a group of the consumer protocol no sooner than a second
-after the last one. When that was is a record of the group's log; what time it is its own clock
-says.
-
-1. The clock of b1 is three minutes fast. It coordinates a group; two members join, and have a
-   partition each.
-2. b1 is killed. Another broker coordinates.
-3. One member leaves. The other one is given its partition when the new coordinator's clock has come
-   to the time that b1 recorded.
-
-The control: b1's clock is right, all else is the same.
-
-The consumers are librdkafka's, with max.poll.interval.ms=30000 (five minutes by default), so that
-`check` knows sooner that a rebalance should be over. Brokers have Kafka's own settings, but for
-offsets.topic.num.partitions=1 (50 by default): a quick start. b1's clock is wrong by a library that
-its process alone is given (ahead.c, which needs `cc`).
-
-Ends with 1 if a partition was nobody's for more than half a minute, with 0 if not, with 3 if it
-could not be tried.
+See finds/Z202/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -38,23 +18,13 @@ from msgspec.structs import replace
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import (
-    HOSTS,
-    PARTITIONS,
-    QUICK,
-    REASON,
-    at_end,
-    await_read,
-    describe,
-)
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
+from experiments.tools import HOSTS, OFFSETS, Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")
-OFFSETS = "__consumer_offsets"
 AHEAD_S, LATE_S, MORE_S = 180, 30, 60
 """b1's clock; when a partition is taken over late; how long it is waited for behind that."""
 SESSION_S = 12
@@ -73,32 +43,27 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     with ahead(0 if control else AHEAD_S, cluster.directory):
         cluster.start(FAST)
     partition.await_isr(HOSTS, asking=FAST)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
-        first = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=PARTITIONS) as scene:
+        greet(scene, {})
+        first = joined(scene, "consumer", "earliest", commits=False, more=MEMBER)
         await_read([first], 1)
         partition.elect(HOSTS, asking=HOSTS, topic=OFFSETS)
-        second = joined(setting, "consumer", "earliest", commits=False, more=MEMBER)
+        second = joined(scene, "consumer", "earliest", commits=False, more=MEMBER)
         await_read([first, second], 1)
         describe(partition, FAST)
         partition.say("two members have joined, b1 coordinates")
-        journal.moment("start-kill", FAST)
-        cluster.kill(FAST)
+        scene.kill(FAST)
         poll(first, SESSION_S)
         second.leave()
         left = time.monotonic()
-        greet(setting, {})
+        greet(scene, {})
         while len(at_end(first, 2)) < PARTITIONS and time.monotonic() < left + AHEAD_S + MORE_S:
             poll(first, 1)
         took = time.monotonic() - left
         partition.say(f"b1 was killed, a member left; its partition was nobody's for {took:.0f} s")
         describe(partition, OTHERS[0])
-        cluster.start(FAST)
-        journal.moment("stop-kill", FAST)
+        scene.start(FAST)
         first.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return took > LATE_S
 
 
@@ -121,8 +86,8 @@ main = evidence.experiment(
     run,
     "Try whether a group is assigned anew after a coordinator whose clock was fast.",
     control="b1's clock is right.",
-    settings=QUICK,
-    reasons=(REASON, SHORTER),
+    settings=evidence.QUICK_GROUPS,
+    reasons=(SHORTER,),
     shown="a partition was nobody's",
     otherwise="it was taken over",
 )

@@ -13,9 +13,6 @@ The control: it asks when the other one has begun.
 
 Clients of ours (version 2), with no threads but theirs. All settings are Kafka's own, but for
 transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if a commit was told UNKNOWN_SERVER_ERROR, with 0 if none was, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations
@@ -30,15 +27,11 @@ import click
 
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
-from experiments.tools import Partition
+from experiments.tools import HOSTS, STATES, Partition
 from experiments.transact import ID
-from experiments.uncommitted_decision import STATES
 from kraftcheck.live.cluster import Cluster
 
-HOSTS = ("b1", "b2", "b3")
 COORDINATOR = LEADER = HOSTS[0]
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 ROUNDS, APART_S = 1000, 0.002
 UNKNOWN = "UnknownError"
 """kafka-python's name of UNKNOWN_SERVER_ERROR."""
@@ -82,8 +75,7 @@ main = evidence.experiment(
     run,
     "Try whether a commit that comes amid a fence is told so.",
     control="It comes after it.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="a commit was told UNKNOWN_SERVER_ERROR",
     otherwise="none was",
 )

@@ -19,8 +19,6 @@ M is Kafka's Java client with its own settings, but for those that this takes
 Kafka's own settings, but for offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (50 by default): a quick start. Needs root, for network
 namespaces.
-
-Ends with 1 if M is removed twice, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -32,14 +30,11 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import REASONS, SETTINGS, Application
+from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, until, within
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SESSION_S, BEFORE_S = 45.0, 9.0
@@ -56,10 +51,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether M is removed twice."""
     partition = Partition(cluster, CLIENT, ADMIN, OTHERS)
     partition.create(asking=OTHERS[0], min_insync=1)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as beside:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        with Application(cluster, setting, "m", "consumer", CLIENT, tells=True) as m:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene, ThreadPoolExecutor(1) as beside:
+        greet(scene, {})
+        with Application(cluster, scene, "m", "consumer", CLIENT, tells=True) as m:
             m.poll("poll 5000")
             partition.elect([COORDINATOR, *OTHERS], asking=[OTHERS[0]], topic=OFFSETS)
             m.poll("poll 10000")
@@ -67,27 +61,22 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             polling = beside.submit(m.poll, "poll 90000")
             time.sleep(1)
             m.pause()
-            journal.moment("start-pause", "M")
+            scene.journal.moment("start-pause", "M")
             time.sleep(SESSION_S - BEFORE_S)
-            for host in OTHERS:
-                cluster.cut(COORDINATOR, host)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, *OTHERS)
             until(lambda: len(removals(cluster)) == 1, "M's session ends")
             partition.say("M is removed")
             if control:
                 cluster.heal()
             time.sleep(LATER_S)
             m.resume()
-            journal.moment("stop-pause", "M")
+            scene.journal.moment("stop-pause", "M")
             twice = within(lambda: len(removals(cluster)) > 1, AGAIN_S)
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             partition.say(f"M is removed {'again' if twice else 'once'}")
             polling.result()
             partition.say(f"M has {m.has}")
             tell(partition, OTHERS[0], "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     told = [line for line in cluster.log(COORDINATOR).splitlines() if "GroupId g" in line]
     for line in told[-12:]:
         click.echo(f"         b1: {line[:200]}")
@@ -103,8 +92,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is removed a second time for one silence.",
     control="The links are whole again once M has been removed.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="M was removed twice",
     otherwise="M was removed once",

@@ -1,22 +1,6 @@
 """Z67 on a real cluster: an acked record is lost by a leader that missed another leader.
 
-    .venv/bin/python -m experiments.folded_reelection [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk.
-
-1. A leads. F cannot reach A. A record is produced to A; G copies it and fetches again, so A knows
-   that G holds it. The producer waits, because F, in the ISR, does not hold it.
-2. A hears nothing from the controller any more. F is elected (a preferred election). G follows F
-   and cuts its log, which is longer than F's.
-3. A is elected again. G cannot reach A. A hears of both elections at once, and so of one change:
-   it led before and leads again. It keeps what it knew of G.
-4. F reaches A and copies the record. Now A believes that all in-sync replicas hold it, and the
-   producer is acked. G, in the ISR, holds nothing.
-5. A dies, G is elected from the ISR: the acked record is gone, and F truncates its copy.
-
-The control: A hears of each election when it happens, and nothing is lost.
-
-Ends with 1 if the acked record was lost, with 0 if not, with 3 if it could not be tried.
+See finds/Z67/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -27,26 +11,21 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
+from experiments.tools import Partition
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"
 PRODUCER, ADMIN = "producer", "admin"
 CONFIGURATION = Configuration(one_client=False)
 SETTINGS = {
-    "broker.session.timeout.ms": "600000",
-    "replica.lag.time.max.ms": "600000",
-    "replica.socket.timeout.ms": "3000",
-    "auto.leader.rebalance.enable": "false",
+    "nobody is fenced or leaves the ISR while links are cut": {
+        "broker.session.timeout.ms": "600000",
+        "replica.lag.time.max.ms": "600000",
+        "replica.socket.timeout.ms": "3000",
+    },
+    "the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"},
 }
-REASONS = (
-    "broker.session.timeout.ms, replica.lag.time.max.ms of ten minutes, "
-    "replica.socket.timeout.ms=3000: nobody is fenced or leaves the ISR while links are cut",
-    "auto.leader.rebalance.enable=false: the leader moves when the script says so",
-)
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -61,12 +40,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     cluster.cut(ADMIN, A)  # commands must not depend on A
     partition.create(asking=F)
     partition.say("topic created, A leads")
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        process, value = setting.processes.next(), 0  # the first value of VerifiableProducer
-        journal.moment("start-partition", A)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        process, value = scene.processes.next(), 0  # the first value of VerifiableProducer
+        scene.journal.moment("start-partition", A)
         cluster.cut(A, F)
-        journal.event(process, "invoke", "send", [["send", "t-0", value]])
+        scene.journal.event(process, "invoke", "send", [["send", "t-0", value]])
         producer = partition.produce(A, acks=-1)
         time.sleep(6)
         partition.say("F cut from A, record produced to A, not acked")
@@ -84,16 +62,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         acked = partition.await_acked(producer)
         for each in acked:
             sent = [["send", "t-0", [each.offset, each.value]]]
-            journal.event(process, "ok", "send", sent)
+            scene.journal.event(process, "ok", "send", sent)
         said = f"acked: offset {acked[0].offset}" if acked else "not acked"
         partition.say(f"F reaches A; {said}")
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         partition.elect((G, F, A), asking=(F, G))
         time.sleep(3)
         partition.say("A killed, G elected from the ISR")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     values = partition.read(G)
     click.echo(f"a consumer reads {len(values)} records")
     return bool(acked) and not values
@@ -104,7 +79,6 @@ main = evidence.experiment(
     "Try whether a leader that missed another leader acks what it should not.",
     control="A hears of each election when it happens.",
     settings=SETTINGS,
-    reasons=REASONS,
     guests=(PRODUCER, ADMIN),
     shown="an acked record was lost",
     otherwise="no acked record was lost",

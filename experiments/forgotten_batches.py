@@ -1,31 +1,15 @@
 """Z141 on a real cluster: an idempotent producer writes its records twice, and all are acked.
 
-    .venv/bin/python -m experiments.forgotten_batches [--how HOW] [--control] [--repeat N]
-
-A broker remembers the last five batches of a producer, as many as may be in flight; a snapshot of
-that memory holds the last one only.
-
-1. Kafka's Java producer (idempotent, acks=all) has a record acked, and then five batches in
-   flight. All are appended; the answers are lost.
-2. The broker is restarted. It has written a snapshot, and loads it.
-3. The producer sends again. Of the first batch the broker knows nothing: OUT_OF_ORDER_SEQUENCE.
-   The producer takes that for a gap, bumps its epoch, and sends all five anew.
+See finds/Z141/README.md for the story, the settings and the control.
 
 --how stopped: one replica, stopped as an operator stops it (SIGTERM). killed: the same by SIGKILL;
 the snapshot is written by the recovery of the log, which loads it again. follower: three replicas
 and min.insync.replicas 2; a follower is stopped and started after it has copied the batches, and
 then it leads (a preferred election).
 
-The control: nobody is restarted, all else is the same. Each retry is recognised.
-
 --unforced N: nothing is held up. A producer writes on (Kafka's VerifiableProducer, with the retries
 of Kafka's own settings, which it turns off), and its only broker is restarted N times, by --how.
 Each bump of the producer's epoch in the log is a restart that doubled something.
-
-The producer has Kafka's own settings, and so have brokers, but for
-auto.leader.rebalance.enable=false: the leader moves when the script says so.
-
-Ends with 1 if records were doubled, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -33,17 +17,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -52,8 +32,7 @@ RECORDS = 6
 PACE, SECONDS_A_RESTART = 10_000, 16
 """Of a producer that is not held up: records a second, and how long it goes on."""
 HOW = ("stopped", "killed", "follower")
-SETTINGS = {"auto.leader.rebalance.enable": "false"}
-REASONS = ("broker auto.leader.rebalance.enable=false: the leader moves when the script says so",)
+SETTINGS = {"the leader moves when the script says so": {"auto.leader.rebalance.enable": "false"}}
 
 
 def run(
@@ -69,21 +48,23 @@ def run(
     partition = Partition(cluster, leader, leader, hosts)
     partition.create(asking=leader, min_insync=2 if replicated else 1)
     proxy = Proxy([cluster.node(host) for host in hosts], None)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    configuration = Configuration(
+        min_insync_replicas=2 if replicated else 1,
+        replication_factor=len(hosts),
+        one_client=False,
+        isolation="read_committed",
+    )
+    with evidence.scene(cluster, folder, configuration) as scene:
         for value in range(RECORDS):
-            journal.event(setting.processes.next(), "invoke", "send", [["send", "t-0", value]])
+            scene.journal.event(scene.processes.next(), "invoke", "send", [["send", "t-0", value]])
         producer = cluster.tool(leader, str(SEND), proxy.bootstrap, TOPIC, *properties)
         first = partition.await_first(producer)
         proxy.silent.set()
         partition.await_batches(hosts, RECORDS)
         partition.say("five batches appended, no answer")
         if not control:
-            fault = "kill" if how == "killed" else "stop"
-            journal.moment(f"start-{fault}", heir)
-            (cluster.kill if how == "killed" else cluster.stop)(heir)
-            cluster.start(heir)
-            journal.moment(f"stop-{fault}", heir)
+            (scene.kill if how == "killed" else scene.stop)(heir)
+            scene.start(heir)
             partition.await_isr(hosts, asking=leader)
             partition.say(f"{heir} was restarted")
         if replicated:
@@ -95,18 +76,12 @@ def run(
         proxy.silent.clear()
         acked = [first, *partition.await_acked(producer, 100)]
         for each in acked:
-            journal.event(each.value, "ok", "send", [["send", "t-0", [each.offset, each.value]]])
+            scene.journal.event(
+                each.value, "ok", "send", [["send", "t-0", [each.offset, each.value]]]
+            )
         partition.say(f"acked: offsets {[each.offset for each in acked]}")
-        read_all(setting, {})
     proxy.close()
-    configuration = Configuration(
-        min_insync_replicas=2 if replicated else 1,
-        replication_factor=len(hosts),
-        one_client=False,
-        isolation="read_committed",
-    )
-    logs = evidence.write(cluster, folder, configuration)
-    log = next(each for each in logs if each.broker == cluster.node(heir).number)
+    log = next(each for each in scene.replicas if each.broker == cluster.node(heir).number)
     for line in partition.dump(heir, f"{0:020}.log"):
         click.echo(f"         log: {line.partition(' partitionLeaderEpoch')[0]}")
     click.echo(f"{RECORDS} records sent, {len(acked)} acked, {len(log.records)} in the log")
@@ -118,22 +93,22 @@ def _field(line: str, name: str) -> int:
     return int(line.split(f"{name}: ")[1].split()[0])
 
 
-def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
+def restarted(cluster: Cluster, _folder: Path, how: str, times: int) -> bool:
     """Whether a busy producer doubles records while its broker is restarted."""
     (host,) = hosts = ["n1"]
     partition = Partition(cluster, host, host, hosts)
     partition.create(asking=host, min_insync=1)
     file = cluster.directory / "producer.properties"
     file.write_text("retries=2147483647\nenable.idempotence=true\n", encoding="utf-8")
-    count = PACE * restarts * SECONDS_A_RESTART
+    count = PACE * times * SECONDS_A_RESTART
     words = ["--bootstrap-server", cluster.bootstrap, "--topic", TOPIC, "--acks", "-1"]
     words += ["--throughput", str(PACE), "--max-messages", str(count)]
     words += partition.with_file(file)
     producer = cluster.tool(host, f"{TOOLS}.VerifiableProducer", *words)
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(partition.await_acked, producer, 60.0 * restarts)
+        told = pool.submit(partition.await_acked, producer, 60.0 * times)
         partition.await_batches([host], 1)
-        for _ in range(restarts):
+        for _ in range(times):
             time.sleep(SECONDS_A_RESTART / 2)
             (cluster.kill if how == "killed" else cluster.stop)(host)
             cluster.start(host)
@@ -142,31 +117,30 @@ def restarted(cluster: Cluster, _folder: Path, how: str, restarts: int) -> bool:
     doubled = sum(_field(line, "count") for line in batches) - len(acked)
     bumps = len({_field(line, "producerEpoch") for line in batches}) - 1
     click.echo(
-        f"{restarts} restarts ({how}): {len(acked)} of {count} records acked, {doubled} doubled, "
+        f"{times} restarts ({how}): {len(acked)} of {count} records acked, {doubled} doubled, "
         f"{bumps} bumps of the epoch"
     )
     return doubled > 0
 
 
-@evidence.options("forgotten_batches", control="Nobody is restarted.")
-@click.option("--how", type=click.Choice(HOW), default="stopped", show_default=True)
-@click.option("--unforced", type=click.IntRange(1), help="Restarts, with nothing held up.")
-def main(how: str, control: bool, unforced: int | None, **common: Any) -> None:
-    """Try whether a producer's retry is written twice after its leader loaded a snapshot."""
-    tried = partial(run, how=how, control=control)
-    if unforced:
-        if how == "follower" or control:
-            raise ClusterError("--unforced is for --how stopped or killed, without --control")
-        tried = partial(restarted, how=how, restarts=unforced)
-    evidence.settle(
-        tried,
-        "one-controller" if how == "follower" else "single",
-        SETTINGS,
-        REASONS,
-        shown="records were written twice",
-        otherwise="each record is there once",
-        **common,
-    )
+def layout(how: str, control: bool, unforced: int | None) -> str:
+    """Raises ClusterError: that cannot be asked for."""
+    if unforced and (how == "follower" or control):
+        raise ClusterError("--unforced is for --how stopped or killed, without --control")
+    return "one-controller" if how == "follower" else "single"
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a producer's retry is written twice after its leader loaded a snapshot.",
+    control="Nobody is restarted.",
+    more=[evidence.choice("--how", HOW)],
+    unforced=(restarted, "Restarts, with nothing held up."),
+    layout=layout,
+    settings=SETTINGS,
+    shown="records were written twice",
+    otherwise="each record is there once",
+)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ say that it is lost, though its disk is there.
 The control: b2 is not unregistered, all else is the same. It is elected.
 
 All settings are Kafka's own.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -29,9 +27,8 @@ import click
 from experiments import evidence
 from experiments.stale_eligible import elected
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 FIRST, SECOND, ASKED = "b1", "b2", "b3"
@@ -44,12 +41,10 @@ RECORDS = 10
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     partition = Partition(cluster, ASKED, ASKED, (FIRST, SECOND))
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.create(asking=ASKED)
-        greet(setting, {}, RECORDS)
-        journal.moment("start-stop", SECOND)
-        cluster.stop(SECOND)
+        greet(scene, {}, RECORDS)
+        scene.stop(SECOND)
         described = partition.await_isr({FIRST}, asking=ASKED)
         partition.say(f"{RECORDS} records acked; b2 is stopped")
         click.echo(f"         {described}")
@@ -59,20 +54,17 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             words = ("unregister", *server, "--id", number)
             said = cluster.run_tool(ASKED, f"{TOOLS}.ClusterTool", *words)
             partition.say(" ".join(said.split())[-60:])
-        journal.moment("start-power", FIRST)
+        scene.journal.moment("start-power", FIRST)
         cluster.cut_power(FIRST, [TOPIC])
         partition.say("the power of b1 was cut")
         cluster.start(FIRST)
-        journal.moment("stop-power", FIRST)
+        scene.journal.moment("stop-power", FIRST)
         partition.say("b1 is started")
         click.echo(f"         {elected(partition, FIRST)}")
-        cluster.start(SECOND)
-        journal.moment("stop-stop", SECOND)
+        scene.start(SECOND)
         partition.say("b2 is started")
         click.echo(f"         {partition.await_isr({FIRST, SECOND}, asking=ASKED)}")
-        read_all(setting, {})
-    logs = evidence.write(cluster, folder, CONFIGURATION)
-    for broker in logs:
+    for broker in scene.replicas:
         click.echo(f"         on b{broker.broker}: {len(broker.records)} records")
     given = len(partition.read(ASKED))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")

@@ -1,24 +1,6 @@
 """Z162 on a real cluster: after a kill a broker does not start, for an index has no room.
 
-    .venv/bin/python -m experiments.full_index [--control] [--repeat N]
-
-A segment is full when one of its indexes is. Entries are made every index.interval.bytes; the count
-begins anew with each start of the broker. Recovery makes the index again, counts through, and may
-come to more entries than there is room for.
-
-1. A topic with segment.index.bytes=96: twelve entries in the index of offsets. A record is larger
-   than index.interval.bytes, so that each has an entry but the first one after a start.
-2. Seven records are written, the broker is stopped and started, and seven more are written: twelve
-   entries.
-3. The broker is killed (SIGKILL), and started: it recovers, and thirteen entries are needed.
-
-The control: the broker is stopped, not killed. Nothing is recovered.
-
-One setting is not Kafka's own, segment.index.bytes (10485760 by default), so that an index is full
-after some records. With all defaults none is: a segment of 1 GB needs 2 MB. With a small
-index.interval.bytes it is, by reading.
-
-Ends with 1 if the broker does not start, with 0 if it does, with 3 if it could not be tried.
+See finds/Z162/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from experiments.by_classes import said
+from experiments import by_classes
 from experiments.tools import JARS, click_errors
 from kraftcheck.live.cluster import ClusterError
 
@@ -167,11 +167,8 @@ CASES: Final = {
 
 
 def runs(names: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What came of each. Raises ClusterError: the program failed."""
-    lines = said("Coordinators.java", names, jars)
-    if len(lines) != len(names):
-        raise ClusterError(f"Coordinators: {len(lines)} cases of {len(names)}")
-    return zip(names, lines, strict=True)
+    """What came of each."""
+    return by_classes.runs("Coordinators.java", names, jars)
 
 
 @click.command()

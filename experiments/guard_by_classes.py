@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import click
 
-from experiments.by_classes import said
+from experiments import by_classes
 from experiments.tools import click_errors
 from kraftcheck.live.cluster import ClusterError
 
@@ -47,17 +47,10 @@ CONTROLS: Final = {
 
 
 def runs(times: int, changed: Path | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The cases, each so many times, with what became of each append.
-
-    changed: a folder with classes that take the place of Kafka's. Raises
-    ClusterError: the program failed.
-    """
+    """The cases, each so many times, with what became of each append."""
     cases = [*FINDS, *CONTROLS, *SEQUENCES, *IN_SEQUENCE] * times
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        lines = said("LateMarker.java", [folder, *cases], changed)
-    if len(lines) != len(cases):
-        raise ClusterError(f"LateMarker: {len(lines)} cases of {len(cases)}")
-    return zip(cases, lines, strict=True)
+        return by_classes.runs("LateMarker.java", cases, changed, folder)
 
 
 @click.command()

@@ -16,8 +16,6 @@ The control: transaction.version is 1; there an abort with the epoch before is f
 
 Clients, topic and brokers have Kafka's own settings, but for
 transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if the second one gives up after max.block.ms (a minute), with 0 if it can begin.
 """
 
 from __future__ import annotations
@@ -33,8 +31,6 @@ from kraftcheck.live.cluster import Cluster
 
 INSIST = Path(__file__).resolve().parent / "Insist.java"
 ASKED = "b1"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 VERSION = "transaction.version"
 
 
@@ -60,8 +56,7 @@ main = evidence.experiment(
     run,
     "Try whether a producer that was replaced can keep its successor out.",
     control="transaction.version is 1.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     shown="the second producer is kept out",
     otherwise="it can begin",
 )

@@ -17,9 +17,6 @@ that which ends the next of the same producer.
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
 is the same. All other settings are as in late_marker.py.
-
-Ends with 1 if a record of the committed transaction is not read, with 0 if both are, with 3 if it
-could not be tried.
 """
 
 from __future__ import annotations
@@ -34,24 +31,17 @@ import msgspec
 from experiments import evidence
 from experiments.downgraded import VERSION
 from experiments.late_marker import (
-    ADMIN,
     BEFORE_S,
-    CLIENT,
     CONFIGURATION,
     COORDINATOR,
     LEADER,
     OTHER,
     PAUSED_S,
-    REASONS,
-    SETTINGS,
     sends_again_in,
 )
-from experiments.tools import TOPIC, Partition
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
 from experiments.transact import Writer, numbers
-from experiments.uncommitted_decision import STATES, until, within
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
@@ -61,32 +51,29 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     if not control:
         words = ["downgrade", "--feature", f"{VERSION}=1"]
         click.echo(partition.ask("FeatureCommand", LEADER, *words).strip())
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        with Writer(cluster, setting, CLIENT) as writer:
-            partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
-            writer.begin(1)  # the producer and b1 are connected
-            written = writer.end("commit")
-            until(lambda: partition.batches(LEADER) == 2, "its marker is written")
-            writer.begin(1)
-            cluster.cut(CLIENT, COORDINATOR)
-            journal.moment("start-partition", COORDINATOR)
-            with ThreadPoolExecutor(1) as beside:
-                ended = beside.submit(writer.end, "abort")
-                until(lambda: _again_in(cluster) < math.inf, "the producer gives up the connection")
-                cluster.heal()
-                journal.moment("stop-partition", COORDINATOR)
-                ended.result()
-            until(lambda: partition.batches(LEADER) == 4, "its marker is written")
-            partition.say("the producer has connected anew, the first transaction is aborted")
-            until(lambda: _again_in(cluster) < BEFORE_S, "the producer's kernel sends again")
-            writer.begin(2, 0, 1, amid=lambda: _comes(partition))
-            written += writer.end("commit")
-            partition.say("the second transaction is committed")
-        read_all(setting, {})
-    read = numbers(partition, LEADER)
     late = msgspec.structs.replace(CONFIGURATION, late_requests=not control)
-    evidence.write(cluster, folder, late)
+    with (
+        evidence.scene(cluster, folder, late, partitions=2) as scene,
+        Writer(cluster, scene, CLIENT) as writer,
+    ):
+        partition.elect([COORDINATOR, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
+        writer.begin(1)  # the producer and b1 are connected
+        written = writer.end("commit")
+        until(lambda: partition.batches(LEADER) == 2, "its marker is written")
+        writer.begin(1)
+        scene.cut_off(COORDINATOR, CLIENT)
+        with ThreadPoolExecutor(1) as beside:
+            ended = beside.submit(writer.end, "abort")
+            until(lambda: _again_in(cluster) < math.inf, "the producer gives up the connection")
+            scene.heal()
+            ended.result()
+        until(lambda: partition.batches(LEADER) == 4, "its marker is written")
+        partition.say("the producer has connected anew, the first transaction is aborted")
+        until(lambda: _again_in(cluster) < BEFORE_S, "the producer's kernel sends again")
+        writer.begin(2, 0, 1, amid=lambda: _comes(partition))
+        written += writer.end("commit")
+        partition.say("the second transaction is committed")
+    read = numbers(partition, LEADER)
     for line in [line for line in partition.dump(LEADER, "*.log") if "isControl" in line]:
         click.echo(f"         {line}")
     click.echo(f"committed: {written}, the last of it to t-1; read of t-0: {read}")
@@ -107,8 +94,7 @@ main = evidence.experiment(
     run,
     "Try whether an end that comes late ends the next transaction.",
     control="The feature transaction.version stays 2.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="a record of a committed transaction is not read",
     otherwise="what was read is what was committed",

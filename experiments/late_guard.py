@@ -1,36 +1,6 @@
 """Z188 on a real cluster: late offsets of an aborted transaction make its producer unusable.
 
-    .venv/bin/python -m experiments.late_guard [--control] [--repeat N]
-
-The broker that coordinates a group guards the first offsets of a transaction while it asks the
-transaction's coordinator about them. Those of the next transaction wait under the same guard, and
-the first ones take it away when they are appended.
-
-1. b1 coordinates the group, b3 transactions. Kafka's Java clients copy a topic, exactly once. A
-   first transaction is committed.
-2. In the second one the application sends a record that is larger than its topic allows. The
-   topic's leader stands still for two seconds, and it says how far it has read, before it is told
-   of the refusal. Its link to b1 is broken for 14 s just then; its kernel sends the offsets 26 s
-   later. b1 asks b3, which counts b1's partition in; b3's answer is on its way.
-3. After request.timeout.ms (30 s) the client gives up its request. It is told that its record was
-   refused, and aborts. b3 decides so, and its marker to b1 is on its way.
-4. In a third transaction it writes the same again, without the record, and says how far it has
-   read: these offsets wait at b1, since b1 asks b3 one thing at a time.
-5. b3's answer of step 2 arrives, the late offsets are appended, and b1 asks for the next ones. That
-   is on its way while the marker arrives, and the second transaction is over.
-6. b3 says that the third one's offsets are right. b1 refuses them, as their guard is gone. To
-   Kafka's producer that is fatal: neither can it commit, nor abort, nor begin. It is started anew.
-
-The control: the third transaction's offsets come to b1 after b3's answer, all else is the same.
-
-What is on its way between b1 and b3 is held up by a proxy, for seconds. The application's settings
-are Kafka's own, but for those that it takes (group.protocol=consumer, enable.auto.commit=false,
-auto.offset.reset=earliest, read_committed). The topic that is written takes records of 1,000 bytes,
-so that the one that is refused is small. Brokers have Kafka's own settings, but for
-offsets.topic.num.partitions=1 and transaction.state.log.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if the producer becomes unusable, with 0 if not, with 3 if it could not be tried.
+See finds/Z188/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -42,17 +12,13 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
-from experiments.late_offsets import CONFIGURATION, OFFSETS, read
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import STATES, size, until
-from kraftcheck.live.clients import Setting, read_all
+from experiments.copying import COPIES, Application
+from experiments.late_offsets import CONFIGURATION, read
+from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, size, until
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
-from kraftcheck.live.journal import HISTORY, Journal
 
 GROUPS, LEADER, TRANSACTIONS = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
 PART = 5
 BROKEN_S = 14
 """For so long, the client's kernel has sent the offsets in vain six times, and waits for 13 s."""
@@ -68,27 +34,27 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     ending = Interposer(cluster, TRANSACTIONS, cluster.node(GROUPS).listener)
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, TRANSACTIONS])
     create(partition)
-    with Journal(folder / HISTORY) as journal, ThreadPoolExecutor(1) as beside:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Application(cluster, setting, "m", "consumer", CLIENT) as m:
-            read(setting, m, PART)
+    with (
+        evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        with Application(cluster, scene, "m", "consumer", CLIENT) as m:
+            read(scene, m, PART)
             partition.elect([TRANSACTIONS, LEADER], asking=[LEADER], topic=STATES)
             partition.elect([GROUPS, LEADER], asking=[LEADER], topic=OFFSETS)
             told = [m.copy()]
             partition.say("the first transaction is committed")
-            read(setting, m, PART)
+            read(scene, m, PART)
             time.sleep(2)  # its markers are written
             asking.hold_answers(ADD_PARTITIONS_TO_TXN)
             ending.hold_requests(WRITE_TXN_MARKERS)
-            cluster.cut(CLIENT, GROUPS)
-            journal.moment("start-partition", GROUPS)
+            scene.cut_off(GROUPS, CLIENT)
             cluster.pause(LEADER)
             late = beside.submit(m.at_once, heavy=True)
             time.sleep(SLOW_S)
             cluster.resume(LEADER)
             time.sleep(BROKEN_S - SLOW_S)
-            cluster.heal()
-            journal.moment("stop-partition", GROUPS)
+            scene.heal()
             until(asking.answered.is_set, "the transaction's coordinator is asked of its offsets")
             partition.say("b3 counts b1's partition in; its answer is held up")
             told.append(late.result())
@@ -116,14 +82,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             partition.say(f"its producer is told: {told[-1] or 'nothing of an error'}")
             if not unusable:
                 told.append(m.commit())
-        with Application(cluster, setting, "m", "consumer", CLIENT) as again:
+        with Application(cluster, scene, "m", "consumer", CLIENT) as again:
             again.poll("poll 20000")
             partition.say(f"started anew, it is given {[value for *_, value in again.read]}")
             if again.read:
                 told.append(again.copy())
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(GROUPS, "*.log", "--offsets-decoder", topic=OFFSETS):
         if "producerEpoch" in line and "producerEpoch: -1" not in line:
             click.echo(f"         {' '.join(line.split())[:200]}")
@@ -146,8 +109,8 @@ main = evidence.experiment(
     run,
     "Try whether late offsets of an aborted transaction make its producer unusable.",
     control="The next ones come to b1 after the late ones.",
-    settings=SETTINGS,
-    reasons=(*REASONS, "topic max.message.bytes=1000: a small record is refused"),
+    settings=evidence.QUICK_START,
+    reasons=("topic max.message.bytes=1000: a small record is refused",),
     guests=(CLIENT, ADMIN),
     shown="a producer that did nothing wrong is unusable",
     otherwise="it goes on",

@@ -19,9 +19,6 @@ The applications are Kafka's Java clients with their own settings, but for those
 Kafka's own settings, but for offsets.topic.num.partitions=1 and
 transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
 has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
-
-Ends with 1 if N is given the partition of M, which is there, with 0 if not, with 3 if it could not
-be tried.
 """
 
 from __future__ import annotations
@@ -34,15 +31,13 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import REASONS, SETTINGS, Application
+from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
-from experiments.late_offsets import ADMIN, CLIENT, COORDINATOR, LEADER, OFFSETS, OTHER
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import within
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.late_offsets import COORDINATOR, LEADER, OTHER
+from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, within
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 RECORDS = 5
 JOIN_S, LATE_S = 90.0, 60.0
@@ -52,23 +47,20 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether N is given the partition of M, which is there."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
     partition.create(asking=LEADER, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        greet(setting, {}, RECORDS)
-        m = Application(cluster, setting, "m", "consumer", CLIENT, tells=True)
-        n = Application(cluster, setting, "n", "consumer", ADMIN, tells=True)
+    with evidence.scene(cluster, folder, CONFIGURATION, partitions=2) as scene:
+        greet(scene, {}, RECORDS)
+        m = Application(cluster, scene, "m", "consumer", CLIENT, tells=True)
+        n = Application(cluster, scene, "n", "consumer", ADMIN, tells=True)
         with m, n:
             m.poll("poll 5000")
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
             shared(m, n)
             partition.say(f"M has {m.has}, N has {n.has}")
-            cluster.cut(CLIENT, COORDINATOR)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, CLIENT)
             if not control:
                 m.poll("anew")
             await_that(m, n, lambda: again_in(cluster) < math.inf, "M gives up the connection")
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             shared(m, n)
             partition.say(f"M has joined again, and has {m.has}; N has {n.has}")
             tell(partition, LEADER, "--members", "--verbose")
@@ -78,8 +70,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             tell(partition, LEADER, "--members", "--verbose")
             m.poll("poll 500")
             partition.say(f"M polls, and has {m.has}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     left = [line for line in cluster.log(COORDINATOR).splitlines() if "Member" in line]
     for line in left[-6:]:
         click.echo(f"         b1: {line[:12]} {line[line.find('Member') :][:150]}")
@@ -116,8 +106,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is removed by what it sent in a connection that is closed.",
     control="It was a heartbeat.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="N is given the partition of M, which is there",
     otherwise="M has its partition",

@@ -1,28 +1,6 @@
 """Z87 on a real cluster: of several commits of offsets in one transaction an earlier one counts.
 
-    .venv/bin/python -m experiments.late_offsets [--control] [--repeat N]
-
-A transaction says how far its application has read, as often as it likes; what comes last counts.
-Nothing in the request tells an older one from a newer one.
-
-1. An application copies a topic, exactly once, in transactions of several parts: of each it reads
-   five records, writes them, and says how far it has read. It has done so with a first part.
-2. Its link to b1, which coordinates its group, breaks, and it says that it has read ten. After
-   request.timeout.ms (30 s) it gives up the connection; its kernel goes on to send what was in it.
-   The link is whole again: it connects anew, says it once more, and is answered.
-3. It reads, writes and says that it has read fifteen.
-4. Its kernel sends again what was in the first connection: b1 is told of ten.
-5. The transaction is committed. The application is started anew, and goes on at ten.
-
-The control: what is said last is what comes late (steps 2 and 3 are one), all else is the same.
-
-The application is Kafka's Java clients with their own settings, but for those that this takes
-(group.protocol=consumer since 4.0, enable.auto.commit=false, auto.offset.reset=earliest,
-read_committed). Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start. What coordinates the group
-has replicas on b1 and b3, all else on b2 and b3. Needs root, for network namespaces.
-
-Ends with 1 if records were copied twice, with 0 if not, with 3 if it could not be tried.
+See finds/Z87/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -35,19 +13,16 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import COPIES, REASONS, SETTINGS, Application
+from experiments.copying import COPIES, Application
 from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import STATES, until
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, until
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
-OFFSETS = "__consumer_offsets"
 PART, PARTS = 5, 3
 HANDLED_S = 1.0
 """Until a request that has arrived is handled."""
@@ -67,19 +42,18 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=LEADER, min_insync=1)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
     partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Application(cluster, setting, "m", NEWEST, CLIENT) as m:
-            read(setting, m, PART)
+    with evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene:
+        with Application(cluster, scene, "m", NEWEST, CLIENT) as m:
+            read(scene, m, PART)
             partition.elect([LEADER, OTHER], asking=[LEADER], topic=STATES)
             partition.elect([COORDINATOR, OTHER], asking=[LEADER], topic=OFFSETS)
             m.write()
             told = [m.place()]
-            read(setting, m, PART * (2 if control else 1))
+            read(scene, m, PART * (2 if control else 1))
             m.write(more=True)
-            told.append(late(cluster, partition, m, journal))
+            told.append(late(cluster, partition, m, scene.journal))
             if not control:
-                read(setting, m, PART)
+                read(scene, m, PART)
                 m.write(more=True)
                 told.append(m.place())
             partition.say(f"it has read {len(m.read)}, and said so")
@@ -87,14 +61,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             time.sleep(HANDLED_S)
             told.append(m.commit())
             partition.say(f"the transaction is committed; refused: {[*filter(None, told)]}")
-        with Application(cluster, setting, "n", NEWEST, CLIENT) as n:
+        with Application(cluster, scene, "n", NEWEST, CLIENT) as n:
             n.poll("poll 20000")
             partition.say(f"it is started anew, and is given {[value for *_, value in n.read]}")
             if n.read:
                 n.copy()
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(COORDINATOR, "*.log", "--offsets-decoder", topic=OFFSETS):
         if '"offset":' in line or "endTxnMarker" in line:
             click.echo(f"         {' '.join(line.split())[-200:]}")
@@ -133,8 +104,7 @@ main = evidence.experiment(
     run,
     "Try whether of several commits of offsets in one transaction the last one counts.",
     control="The last one is what comes late.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     guests=(CLIENT, ADMIN),
     shown="records were copied twice",
     otherwise="each was copied once",

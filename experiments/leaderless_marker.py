@@ -1,40 +1,17 @@
 """Z70 on a real cluster: a transaction that is committed while a partition has no leader is lost.
 
-    .venv/bin/python -m experiments.leaderless_marker [--first abort] [--control] [--repeat N]
-    .venv/bin/python -m experiments.leaderless_marker --unforced N
-
-When a transaction ends, its coordinator has a marker written into each of its partitions. One that
-has no leader at that moment is taken for deleted: its marker is dropped, and the transaction counts
-as complete.
-
-1. A topic with one replica, on broker b2. Kafka's Java producer writes records 1 and 2 in a
-   transaction.
-2. b2 is stopped as an operator stops it (SIGTERM). The producer commits, and is told that it did.
-3. b2 is started. In its log the transaction is open: readers of committed records wait.
-4. The same producer writes record 3 in its next transaction, which it aborts. To the log all three
-   are one transaction, and it was aborted.
-5. It writes record 4, and commits. A consumer with isolation.level=read_committed reads everything.
+See finds/Z70/README.md for the story, the settings and the control.
 
 --first abort: the other way round. 1 and 2 are aborted while b2 is down, and 3 is committed.
 
-The control: the first transaction is ended when b2 is back, all else is the same.
-
 --unforced N: nothing is arranged. Four producers (librdkafka's, linger.ms=0) write transactions of
 two or three records without rest and abort half, and b2 is restarted N times.
-
-Clients and the topic have Kafka's own settings (a replication factor of 1 is its default), and so
-have brokers, but for transaction.state.log.num.partitions=1 (a start in seconds; 50 by default).
-
-Ends with 1 if what was read is not what was committed, with 0 if it is, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -42,10 +19,9 @@ import msgspec
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, Writer, numbers
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.crew import Crew
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import HISTORY
 from kraftcheck.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
@@ -53,8 +29,6 @@ ASKED, HOST = "b1", "b2"
 PRODUCERS, ABORTS, SECONDS = 4, 0.5, 60.0
 DROPPED = "Couldn't find leader endpoint"
 """In the log of a coordinator, when it drops a marker."""
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(
     transactions=True,
     isolation="read_committed",
@@ -69,17 +43,14 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     second = "abort" if first == "commit" else "commit"
     partition = Partition(cluster, ASKED, ASKED, [HOST])
     partition.create(asking=ASKED, min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        with Writer(cluster, setting, ASKED) as writer:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        with Writer(cluster, scene, ASKED) as writer:
             writer.begin(2)
-            journal.moment("start-stop", HOST)
-            cluster.stop(HOST)
+            scene.stop(HOST)
             partition.await_leader(None, asking=ASKED)
             committed = [] if control else writer.end(first)
             partition.say(f"{HOST} is down" + ("" if control else f", the producer did {first}"))
-            cluster.start(HOST)
-            journal.moment("stop-stop", HOST)
+            scene.start(HOST)
             partition.await_leader(HOST, asking=ASKED)
             if control:
                 committed = writer.end(first)
@@ -95,8 +66,6 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
             writer.begin(1)
             committed += writer.end("commit")
         partition.say(f"the producer did {second}, and then commit")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for line in partition.dump(HOST, "*.log") + partition.dump(HOST, "*.txnindex"):
         click.echo(f"         {line}")
     given = numbers(partition, ASKED)
@@ -104,24 +73,21 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     return given != committed
 
 
-def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
+def restarted(cluster: Cluster, folder: Path, times: int) -> bool:
     """Whether restarts of a broker alone lose committed records, or show aborted ones."""
     partition = Partition(cluster, ASKED, ASKED, [HOST])
     partition.create(asking=ASKED, min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1, aborts=ABORTS)
+    with evidence.scene(cluster, folder, CONFIGURATION, aborts=ABORTS) as scene:
         crew = Crew()
         for at in range(PRODUCERS):
-            crew.start(transact, setting, at, {"linger.ms": 0})
-        for _ in range(restarts):
+            crew.start(transact, scene, at, {"linger.ms": 0})
+        for _ in range(times):
             time.sleep(3)
             cluster.stop(HOST)
             cluster.start(HOST)
             partition.await_leader(HOST, asking=ASKED)
-        setting.done.set()
+        scene.done.set()
         crew.join(SECONDS)
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     others = [node.name for node in cluster.state.nodes if node.name != HOST]
     dropped = sum(cluster.log(name).count(DROPPED) for name in others)
     committed, aborted, read = outcomes(folder / HISTORY)
@@ -129,7 +95,7 @@ def restarted(cluster: Cluster, folder: Path, restarts: int) -> bool:
     lost = sum(offset < end and value not in read for value, offset in committed.items())
     shown = len(aborted & read.keys())
     click.echo(
-        f"{restarts} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
+        f"{times} restarts: {dropped} markers dropped, {lost} of {len(committed)} committed "
         f"records lost, {shown} of {len(aborted)} aborted ones read"
     )
     return lost + shown > 0
@@ -151,25 +117,16 @@ def outcomes(history: Path) -> tuple[dict[int, int], set[int], dict[int, int]]:
     return committed, aborted, read
 
 
-@evidence.options("leaderless_marker", control="The transaction is ended when its partition leads.")
-@click.option(
-    "--first", type=click.Choice(["commit", "abort"]), default="commit", show_default=True
+main = evidence.experiment(
+    run,
+    "Try whether a transaction that ends while a partition has no leader ends there at all.",
+    control="The transaction is ended when its partition leads.",
+    more=[evidence.choice("--first", ["commit", "abort"])],
+    unforced=(restarted, "Restarts under transactional load."),
+    settings=evidence.QUICK_TRANSACTIONS,
+    shown="what was read is not what was committed",
+    otherwise="as committed",
 )
-@click.option("--unforced", type=click.IntRange(1), help="Restarts under transactional load.")
-def main(first: str, control: bool, unforced: int | None, **how: Any) -> None:
-    """Try whether a transaction that ends while a partition has no leader ends there at all."""
-    tried = partial(run, first=first, control=control)
-    if unforced:
-        tried = partial(restarted, restarts=unforced)
-    evidence.settle(
-        tried,
-        "one-controller",
-        SETTINGS,
-        REASONS,
-        shown="what was read is not what was committed",
-        otherwise="as committed",
-        **how,
-    )
 
 
 if __name__ == "__main__":

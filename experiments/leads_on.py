@@ -1,24 +1,6 @@
 """Z113 on a real cluster: a controller that was removed goes on leading.
 
-    .venv/bin/python -m experiments.leads_on [--control] [--repeat N]
-
-A leader that is removed is to lead until the new set is committed, and to resign then. It does so
-only while the request waits for its answer. When that has been given up before, it leads on, as no
-voter, and nothing ends that but a fault or a stop. Nor does it resign when it hears of no voter any
-more, since a set of one is spared that (Z117).
-
-1. Three controllers vote (kraft.version 1). One that does not lead, G, is removed and stopped, so
-   that L, which leads, and F are left.
-2. F stands still (SIGSTOP) for five seconds. L is removed; after two, the request is given up.
-3. F goes on, and has the new set: it is the only voter, and what L writes is committed by it.
-4. Fifteen seconds pass. L is asked who leads and who votes, and to remove itself once more.
-5. L's links to all others are cut for fifteen seconds.
-
-The control: F stands still for half a second.
-
-All settings are Kafka's own. F is paused, and links are cut, by hand.
-
-Ends with 1 if L leads in step 4, with 0 if F does, with 3 if it could not be tried.
+See finds/Z113/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

@@ -1,52 +1,29 @@
 """Z125 on a real cluster: a broker that loads a snapshot goes on leading what it has lost.
 
-    .venv/bin/python -m experiments.left_in_snapshot [--control] [--repeat N]
-
-A broker that follows the metadata applies records, or, where those it lacks are gone, a snapshot.
-A snapshot does not tell it which partitions it is no replica of any more.
-
-1. b1 leads t-0, b2 follows. Kafka's Java producer, with acks=1, writes to it.
-2. The link of b1 and the controller breaks. After nine seconds b1 is fenced, and b2 leads.
-3. t-0 is reassigned to b2 and b3. b1 does not hear of it.
-4. The controller makes snapshots, and what b1 lacks of the metadata log is removed.
-5. The link is whole again. b1 fetches a snapshot and loads it. It should stop to lead t-0 and
-   delete its replica.
-6. The producer, which has no reason to ask who leads, writes ten records more.
-
-The control: the beginning of the metadata log stays, so that b1 applies records.
-
-Not Kafka's own are the settings by which the metadata log is cut within two minutes and not a week.
-Needs root, for network namespaces.
-
-Ends with 1 if what was acked in step 6 is lost, with 0 if it is not, with 3 if it could not be
-tried.
+See finds/Z125/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition, Program
-from experiments.uncommitted_decision import within
-from kraftcheck.live.cluster import Cluster, ClusterError
+from experiments.evidence import Settings
+from experiments.tools import ADMIN, CLIENT, METADATA, TOPIC, Partition, Program, until
+from kraftcheck.live.cluster import Cluster
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
-CLIENT, ADMIN = "client", "admin"
-METADATA = "__cluster_metadata-0"
 WRITE = Path(__file__).resolve().parent / "Write.java"
-SHORT = {
-    "metadata.log.segment.ms": "5000",
-    "metadata.log.max.snapshot.interval.ms": "5000",
-    "metadata.max.retention.ms": "5000",
+SHORT: Settings = {
+    "the metadata log is cut within two minutes": {
+        "metadata.log.segment.ms": "5000",
+        "metadata.log.max.snapshot.interval.ms": "5000",
+        "metadata.max.retention.ms": "5000",
+    }
 }
-REASONS = (f"broker {', '.join(SHORT)}=5000: the metadata log is cut within two minutes",)
 LOADED = "handleLoadSnapshot("
 LAST = range(100, 110)
 """What is written at the end."""
@@ -70,15 +47,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         if control:
             time.sleep(60)
         else:
-            await_that(lambda: segments(cluster)[0] > known, 180, "the metadata log is cut")
+            until(lambda: segments(cluster)[0] > known, "the metadata log is cut", 180)
         with evidence.asked(cluster, folder, (LEFT, LEADER, NEW), partitions=1):
             cluster.heal()
             if control:
-                await_that(lambda: not replica.exists(), 60, "b1 deletes its replica")
+                until(lambda: not replica.exists(), "b1 deletes its replica", 60)
             else:
-                await_that(
-                    lambda: cluster.log(LEFT).count(LOADED) > loads, 60, "b1 loads a snapshot"
-                )
+                until(lambda: cluster.log(LEFT).count(LOADED) > loads, "b1 loads a snapshot", 60)
             time.sleep(10)
             there = "has" if replica.exists() else "has not"
             partition.say(f"b1 has caught up, and {there} its replica")
@@ -97,26 +72,15 @@ def segments(cluster: Cluster) -> list[int]:
     return sorted(int(file.stem) for file in folder.glob("*.log"))
 
 
-def await_that(there: Callable[[], bool], seconds: float, what: str) -> None:
-    """Raises ClusterError: it does not happen in time."""
-    if not within(there, seconds):
-        raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
-
-
-@evidence.options("left_in_snapshot", control="The metadata log keeps its beginning.")
-def main(control: bool, **how: Any) -> None:
-    """Try whether a broker that loads a snapshot goes on leading what it has lost."""
-    settings, reasons = ({}, ()) if control else (SHORT, REASONS)
-    evidence.settle(
-        partial(run, control=control),
-        "one-controller",
-        settings,
-        reasons,
-        guests=(CLIENT, ADMIN),
-        shown="acked records are lost",
-        otherwise="no acked record is lost",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether a broker that loads a snapshot goes on leading what it has lost.",
+    control="The metadata log keeps its beginning.",
+    settings=lambda control: {} if control else SHORT,
+    guests=(CLIENT, ADMIN),
+    shown="acked records are lost",
+    otherwise="no acked record is lost",
+)
 
 
 if __name__ == "__main__":

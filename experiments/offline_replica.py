@@ -1,23 +1,6 @@
 """Z139 on a real cluster: a replica whose disk has failed is taken away, and cannot come back.
 
-    .venv/bin/python -m experiments.offline_replica [--control] [--repeat N]
-
-A broker with several log directories (JBOD) goes on when one of them fails. Replicas in that are
-offline, also when they are no replicas any more.
-
-1. b1 has two log directories, each a disk of its own. t-0, on b1 and b2, is in the second one, and
-   has ten records.
-2. That disk fails: whatever is asked of it is an error. b1 goes on with the first one.
-3. An operator moves t-0 to b2 and b3, and later, as the first directory of b1 has room, back to b1
-   and b2.
-
-The control: t-0 is moved away before the disk fails, all else is the same.
-
-All settings are Kafka's own. The disk is a loop device with ext4 that is had to go down (power.py).
-Needs root.
-
-Ends with 1 if the reassignment does not end within a minute, with 0 if it does, with 3 if it could
-not be tried.
+See finds/Z139/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -30,14 +13,12 @@ import click
 
 from experiments import evidence
 from experiments.power import fail
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import until
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import HOSTS, TOPIC, Partition, until
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import CLUSTER_ID, Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 SECOND = "second"
 """The folder of the disk that is b1's second directory."""
 FAILED = "because the log directory has failed"
@@ -47,9 +28,10 @@ RECORDS, SECONDS = 10, 60
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether b1 does not become a replica again."""
     partition = with_second(cluster)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {}, RECORDS)
+    with evidence.scene(
+        cluster, folder, Configuration(one_client=False, min_insync_replicas=1)
+    ) as scene:
+        greet(scene, {}, RECORDS)
         steps: list[Callable[[], None]] = [
             lambda: broken(cluster, partition),
             lambda: moved(partition, (B2, B3)),
@@ -63,8 +45,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             cluster.start(B1)
             partition.await_isr((B1, B2), asking=B2)
             partition.say("b1 was started anew, and is a replica")
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False, min_insync_replicas=1))
     return stuck
 
 

@@ -1,21 +1,6 @@
 """Z89 on a real cluster: a retry is written twice, since its records are old.
 
-    .venv/bin/python -m experiments.old_records [--control] [--repeat N]
-
-A broker forgets a producer whose last record is older than producer.id.expiration.ms (a day). It
-asks the records' own timestamps (ProducerAppendInfo), not when they came: of records that are
-copied with their times, each sweep forgets everything.
-
-1. An idempotent producer (librdkafka's, acks=all) writes a record with a timestamp of two days ago.
-2. It writes another one; the answer is lost. A sweep comes by.
-3. It sends again after three seconds. The broker knows nothing of it, and appends it once more.
-
-The control: the timestamps are of now, all else is the same.
-
-Not Kafka's settings: producer.id.expiration.check.interval.ms=200 (600000 by default: there a retry
-has to span a sweep), and the producer's socket.timeout.ms=3000 (60000).
-
-Ends with 1 if a record was written twice, with 0 if not.
+See finds/Z89/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -28,17 +13,14 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST, KEY = "n1", "t-0"
 TWO_DAYS_MS = 2 * 24 * 3600 * 1000
-SETTINGS = {"producer.id.expiration.check.interval.ms": "200"}
-REASONS = ("broker producer.id.expiration.check.interval.ms=200: a sweep every 200 ms",)
+SETTINGS = {"a sweep every 200 ms": {"producer.id.expiration.check.interval.ms": "200"}}
 PROPERTIES = {"enable.idempotence": True, "acks": "all", "linger.ms": 0, "socket.timeout.ms": 3000}
 CONFIGURATION = Configuration(min_insync_replicas=1, replication_factor=1, one_client=False)
 
@@ -49,12 +31,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=HOST, min_insync=1)
     proxy = Proxy([cluster.node(HOST)], None)
     producer = Producer({**SILENT, **PROPERTIES, "bootstrap.servers": proxy.bootstrap})
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        number = setting.processes.next()
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        number = scene.processes.next()
 
         def send(value: int, silent: bool) -> None:
-            journal.event(number, "invoke", "send", [["send", KEY, value]])
+            scene.journal.event(number, "invoke", "send", [["send", KEY, value]])
             (proxy.silent.set if silent else proxy.silent.clear)()
             at = int(time.time() * 1000) - (0 if control else TWO_DAYS_MS)
             told = []
@@ -68,7 +49,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             producer.flush(30)
             ((error, message),) = told
             offset = None if error else message.offset()  # type: ignore[attr-defined]
-            journal.event(
+            scene.journal.event(
                 number, "info" if error else "ok", "send", [["send", KEY, [offset, value]]]
             )
             partition.say(f"{value}: {error or f'acked, offset {offset}'}")
@@ -76,9 +57,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         send(1, silent=False)
         time.sleep(1)
         send(2, silent=True)
-        read_all(setting, {})
     proxy.close()
-    (log,) = evidence.write(cluster, folder, CONFIGURATION)
+    (log,) = scene.replicas
     values = [value for _, _, value in log.records]
     click.echo(f"in the log: {values}")
     return len(set(values)) < len(values)
@@ -90,7 +70,6 @@ main = evidence.experiment(
     control="The records' timestamps are of now.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="a record was written twice",
     otherwise="each record is there once",
 )

@@ -1,26 +1,6 @@
 """Z170 on a real cluster: a fetch of an old leadership lets a replica in that lacks what is acked.
 
-    .venv/bin/python -m experiments.old_replica [--control] [--repeat N]
-
-Three brokers, min.insync.replicas 2, acks=all, clean elections only, no data lost by any disk. A
-debugger holds one thread of A; what it stands for is a thread that gets no further for a while.
-
-1. A leads. S is stopped and leaves the ISR. A record is acked. S is started, and reaches neither
-   of the others. F does not reach A any more; three records are produced to A alone.
-2. S reaches A, copies all four, and asks for what follows. The thread that has checked this fetch,
-   and is to note it, stands still (HoldFetch.java).
-3. F is elected. A follows it and cuts its log. Two records are acked, which A and F have.
-4. A is elected again. S is told to cut its log, and fetches from offset 1. That is noted. Then A
-   and S are parted, before the answer.
-5. The thread goes on. A notes that S has four records, in what it knew of the first leadership, and
-   asks the controller to let S into the ISR, which it does.
-6. A dies, S is elected from the ISR: two acked records are gone, and F truncates its copies.
-
-The control: the thread goes on while F leads.
-
-All settings are Kafka's own. Links are cut by hand, and elections asked for.
-
-Ends with 1 if the acked records were lost, with 0 if not, with 3 if it could not be tried.
+See finds/Z170/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -33,10 +13,8 @@ import click
 
 from experiments import evidence
 from experiments.cleared_proposal import sent
-from experiments.tools import TOPIC, Partition, Program
-from kraftcheck.live.clients import Setting, read_all
+from experiments.tools import Partition, Program
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 A, S, F = "b1", "b2", "b3"
@@ -58,25 +36,23 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     cluster.start(A, jvm=[DEBUGGED])
     partition.create(asking=F)
     with (
-        Journal(folder / HISTORY) as journal,
+        evidence.scene(cluster, folder, Configuration(one_client=False)) as scene,
         Program(cluster.tool(A, str(HOLD), PORT)) as debugger,
     ):
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         number = cluster.node(S).number
-        journal.moment("start-stop", S)
-        cluster.stop(S)
+        scene.stop(S)
         partition.await_isr({A, F}, asking=F)
-        acked = [sent(setting, "all")]
+        acked = [sent(scene, "all")]
         partition.say("S is stopped; a record is acked")
-        journal.moment("start-partition", S)
+        scene.journal.moment("start-partition", S)
         for other in (A, F):
             cluster.cut(S, other)
         cluster.start(S)
         debugger.do(f"hold {number} {END}")
-        journal.moment("start-partition", F)
+        scene.journal.moment("start-partition", F)
         cluster.cut(A, F)
         for _ in range(TAIL):
-            sent(setting, "1")
+            sent(scene, "1")
         partition.say("F cut from A, records produced to A alone")
         cluster.heal(A, S)
         await_held(debugger, END)
@@ -85,7 +61,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.heal(A, F)
         if control:
             debugger.do(f"release {END}")
-        acked += [sent(setting, "all") for _ in range(LATER)]
+        acked += [sent(scene, "all") for _ in range(LATER)]
         partition.say("F elected, A cut its log; records are acked")
         debugger.do(f"hold {number} {START}")
         partition.elect((A, S, F), asking=(F,))
@@ -99,14 +75,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         joined = has_joined(partition)
         partition.say("S is in the ISR" if joined else "S is not in the ISR")
         cluster.heal(S, F)
-        journal.moment("start-kill", A)
-        cluster.kill(A)
+        scene.kill(A)
         leader = S if joined else F
         partition.await_leader(leader, asking=F)
         time.sleep(3)
         partition.say(f"A killed, {leader} elected from the ISR")
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(one_client=False))
     values = partition.read(F)
     click.echo(f"acked: {acked}; Kafka's consumer reads {values}")
     return None not in acked and not {*map(str, acked)} <= {*values}

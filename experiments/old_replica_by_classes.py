@@ -1,18 +1,10 @@
 """Z170 on Kafka's own partition, without a cluster: does a fetch of an old leadership count in a
 later one?
 
-    .venv/bin/python -m experiments.old_replica_by_classes [--repeat N] [--jars DIR]
-    .venv/bin/python -m experiments.old_replica_by_classes --unforced N
-
-OldReplica.java drives Partition of Apache Kafka, unpatched: a follower's fetch has been read, and
-is noted when the leader has stopped leading and leads again, or is a control. Only in the first
-case the leader is to ask for an ISR with a replica in it whose log ends below the high watermark.
+See finds/Z170/README.md for the story, the settings and the control.
 
 --unforced N: nobody holds the fetch; it begins beside two changes of leader, one right behind the
 other, N times.
-
-Ends with 1 if the leader asks for it, with 0 if it does not, with 3 if it could not be tried, or a
-control came out otherwise.
 """
 
 from __future__ import annotations
@@ -26,7 +18,7 @@ from typing import Any, Final
 
 import click
 
-from experiments.by_classes import said
+from experiments import by_classes
 from experiments.tools import JARS, click_errors
 from kraftcheck.live.cluster import ClusterError
 
@@ -40,15 +32,9 @@ CONTROLS: Final = {
 
 
 def runs(cases: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cases, with what the leader asked for. jars: what comes before Kafka's.
-
-    Raises ClusterError: the program failed.
-    """
+    """The cases, with what the leader asked for."""
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        lines = said("OldReplica.java", [folder, *cases], jars)
-    if len(lines) != len(cases):
-        raise ClusterError(f"OldReplica: {len(lines)} cases of {len(cases)}")
-    return zip(cases, lines, strict=True)
+        return by_classes.runs("OldReplica.java", cases, jars, folder)
 
 
 def lets_in(came: dict[str, Any]) -> bool:

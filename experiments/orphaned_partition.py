@@ -1,49 +1,24 @@
 """Z107 on a real cluster: a member leaves a group, and its partitions are nobody's.
 
-    .venv/bin/python -m experiments.orphaned_partition [--control] [--wait S] [--repeat N]
-
-A group is migrated from the classic protocol to that of KIP-848. With
-group.consumer.migration.policy=upgrade it is not migrated back, when its last member of the new
-protocol leaves. Of those who stay, nobody lets the coordinator compute an assignment: heartbeats of
-the classic protocol only look whether there is one. That lasts until a consumer joins.
-
-1. A classic member joins, and is assigned both partitions of the topic.
-2. A member of the consumer protocol joins, which migrates the group. Each has one partition.
-3. It leaves (close). One record is written to each partition.
-4. The member that stayed is given one of the two.
-5. A second classic member joins: again each has one partition, and all is read. It leaves, one
-   record is written to each, and again one is given to nobody.
-
-The control: the default, group.consumer.migration.policy=bidirectional, all else is the same.
-
-The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
-beginning. Brokers have Kafka's own settings, but for the policy and offsets.topic.num.partitions=1
-(50 by default): a quick start.
-
-Ends with 1 if a partition was nobody's, with 0 if none was, with 3 if it could not be tried.
+See finds/Z107/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments import evidence
+from experiments.evidence import Settings
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import HOSTS, Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 
-HOSTS = ("b1", "b2", "b3")
-QUICK = {"offsets.topic.num.partitions": "1"}
-POLICY = "group.consumer.migration.policy"
-REASON = "broker offsets.topic.num.partitions=1: a quick start"
+UPGRADE = {"group.consumer.migration.policy": "upgrade"}
 PARTITIONS = 2
 WAIT_S, REBALANCE_S, STEADY_S = 20.0, 60.0, 10.0
 """After a member has left; at most until one that joined has its partition; and kept it."""
@@ -55,19 +30,18 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
     orphaned = False
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
+    with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
+        greet(scene, {})
         end = 1
-        stays = joined(setting, "classic", "earliest", commits=False)
+        stays = joined(scene, "classic", "earliest", commits=False)
         await_read([stays], end)
         for protocol, seconds in zip(LEAVERS, (wait, WAIT_S), strict=True):
-            leaves = joined(setting, protocol, "earliest", commits=False)
+            leaves = joined(scene, protocol, "earliest", commits=False)
             await_read([stays, leaves], end)
             partition.say(f"a member joined ({protocol} protocol)")
             describe(partition, HOSTS[0])
             leaves.leave()
-            greet(setting, {})
+            greet(scene, {})
             end += 1
             poll(stays, seconds)
             read = at_end(stays, end)
@@ -75,8 +49,6 @@ def run(cluster: Cluster, folder: Path, wait: float) -> bool:
             describe(partition, HOSTS[0])
             orphaned |= len(read) < PARTITIONS
         stays.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, OF_THREE)
     return orphaned
 
 
@@ -107,29 +79,27 @@ def describe(partition: Partition, asking: str) -> None:
     tell(partition, asking, "--state", "--verbose")
 
 
-@evidence.options("orphaned_partition", control="Kafka's default policy, bidirectional.")
-@click.option(
-    "--wait",
-    type=click.FloatRange(WAIT_S),
-    default=WAIT_S,
-    show_default=True,
-    help="Seconds after the member of the consumer protocol has left.",
+def settings(control: bool) -> Settings:
+    return evidence.QUICK_GROUPS if control else {**evidence.QUICK_GROUPS, "no way back": UPGRADE}
+
+
+main = evidence.experiment(
+    run,
+    "Try whether those who stay in a migrated group take over what a member leaves behind.",
+    control="Kafka's default policy, bidirectional.",
+    more=[
+        click.option(
+            "--wait",
+            type=click.FloatRange(WAIT_S),
+            default=WAIT_S,
+            show_default=True,
+            help="Seconds after the member of the consumer protocol has left.",
+        )
+    ],
+    settings=settings,
+    shown="a partition was nobody's",
+    otherwise="all were taken over",
 )
-def main(control: bool, wait: float, **how: Any) -> None:
-    """Try whether those who stay in a migrated group take over what a member leaves behind."""
-    settings, reasons = QUICK, [REASON]
-    if not control:
-        settings = {**QUICK, POLICY: "upgrade"}
-        reasons = [REASON, f"broker {POLICY}=upgrade: no way back"]
-    evidence.settle(
-        partial(run, wait=wait),
-        "one-controller",
-        settings,
-        reasons,
-        shown="a partition was nobody's",
-        otherwise="all were taken over",
-        **how,
-    )
 
 
 if __name__ == "__main__":

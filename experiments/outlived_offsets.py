@@ -1,25 +1,6 @@
 """Z221 on a real cluster: the offsets of a deleted topic are those of the one that is made anew.
 
-    .venv/bin/python -m experiments.outlived_offsets [--control] [--repeat N]
-
-When a topic is deleted, each broker has the group coordinators that it runs forget the topic's
-offsets, once, as it hears of the deletion. Who coordinates the group later does not look.
-
-1. A group reads ten records of a topic, commits, and ends.
-2. The broker that coordinates the group is stopped, as an operator stops it.
-3. The topic is deleted, and made anew with its name; twenty records are written to it.
-4. The broker is started again.
-5. The group's application is started: it begins with the eleventh record.
-
-The control: the broker is not stopped.
-
-The consumer is librdkafka's, with auto.offset.reset=earliest; it commits when it is told to.
-Brokers have Kafka's own settings, but for offsets.topic.replication.factor=1 (3 by default): nobody
-coordinates the group while the broker is down, as with three replicas nobody does while another
-broker loads the group's log; and offsets.topic.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if records were not given to the group, with 0 if all were, with 3 if it could not be
-tried.
+See finds/Z221/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -31,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.group import NEWEST, joined, tell
-from experiments.tools import TOPIC, Partition
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.live import grouplog
 from kraftcheck.live.clients import Setting, greet, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
@@ -39,12 +20,10 @@ from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
-HOSTS = ("b1", "b2", "b3")
-SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}
-REASONS = (
-    "broker offsets.topic.replication.factor=1: nobody coordinates while a broker is down",
-    "broker offsets.topic.num.partitions=1: a quick start",
-)
+SETTINGS = {
+    "nobody coordinates while a broker is down": {"offsets.topic.replication.factor": "1"},
+    **evidence.QUICK_GROUPS,
+}
 FIRST, SECOND = 10, 20
 SECONDS, QUIET_S = 60.0, 20.0
 
@@ -114,7 +93,6 @@ main = evidence.experiment(
     "Try whether a topic's offsets end with it, if nobody coordinates the group at that moment.",
     control="The broker that coordinates the group is not stopped.",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="records were not given to the group",
     otherwise="all were given",
 )

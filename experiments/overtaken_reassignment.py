@@ -1,30 +1,13 @@
 """Z130 on a real cluster: a reassignment that another one overtakes never ends, or is forgotten.
 
-    .venv/bin/python -m experiments.overtaken_reassignment [--how HOW] [--control] [--repeat N]
-
-While a reassignment is under way, another may be asked for (KIP-455: the first is then given up).
-The controller computes what the second adds and removes from the replicas as they are, in which
-those of the first are already. Where that is nothing, the list of the first stays.
+See finds/Z130/README.md for the story, the settings and the control.
 
 --how back: a reassignment is taken back by asking for what was there before, which is what
 kafka-reassign-partitions prints "for rollback".
 
-1. The replicas of a topic are b1, b2 and b3. b4 is down; it is to take the place of b3.
-2. Kafka's command is told, with --additional, to put b1, b2 and b3 back. It says that it did.
-3. b4 is to be added, and to be removed. It is started, copies the topic, and joins the ISR. What
-   would end the reassignment is an ISR with b4 and without it.
-4. Asking again changes nothing. Giving it up (cancel) ends it.
-
 --how more: the topic has the replicas b1 and b2; b3 and b4 are to take their place, and are down.
 Then all four are asked for, which is accepted. b3 and b4 are started. The topic ends up on b3 and
 b4 alone.
-
-The control: what is under way is given up first (cancel), and then asked for; all else is the same.
-
-All settings are Kafka's own; the topic has min.insync.replicas=1 with --how more.
-
-Ends with 1 if it does not end as it was asked to, with 0 if it does, with 3 if it could not be
-tried.
 """
 
 from __future__ import annotations
@@ -38,9 +21,8 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
@@ -64,13 +46,11 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         click.echo(f"         {(described := partition.describe(B1))}")
         return described
 
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, configuration(first)) as scene:
         Partition(cluster, B1, B1, first).create(asking=B1, min_insync=len(first) - 1)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         for host in down:
-            journal.moment("start-stop", host)
-            cluster.stop(host)
+            scene.stop(host)
         partition.reassign(other, asking=B1)
         say(f"{', '.join(other)} are to be the replicas")
         if control:
@@ -79,12 +59,9 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         ask_for(cluster, partition, second, down)
         say(f"{', '.join(second)} are to be the replicas")
         for host in down:
-            cluster.start(host)
-            journal.moment("stop-stop", host)
+            scene.start(host)
         time.sleep(WAIT_S)
         said = say(f"all are up for {WAIT_S} s")
-        read_all(setting, {})
-    evidence.write(cluster, folder, configuration(first))
     wanted = {str(cluster.node(host).number) for host in second}
     found = set(said.split("Replicas: ")[1].split()[0].split(","))
     shown = found != wanted or "Adding Replicas" in said
@@ -127,7 +104,7 @@ main = evidence.experiment(
     run,
     "Try whether a reassignment that overtakes another one ends as it was asked to.",
     control="What is under way is given up first.",
-    more=[click.option("--how", type=click.Choice(list(FIRST)), default="back", show_default=True)],
+    more=[evidence.choice("--how", FIRST)],
     layout="spare",
     shown="it did not end as asked",
     otherwise="it ended as asked",

@@ -1,46 +1,22 @@
 """Z100 on a real cluster: a static member is refused under its own id.
 
-    .venv/bin/python -m experiments.own_instance [--control] [--repeat N]
-
-A static member that joins again takes the place of one that has left for a while. If the answer to
-its join does not come, it joins again under the id that it has, and the coordinator takes it for
-another process that wants its place.
-
-1. b1 coordinates. Its links to b2 and b3 break.
-2. An application starts with group.instance.id=i, and joins. b1 writes that; it is not committed
-   within five seconds, and the application is told to try again.
-3. It joins again, as it was: b1 refuses it, since instance i has a member that has not left. That
-   is fatal: the application ends. The links are whole again.
-
-The control: the application has no instance id. When the links are whole it is given the record.
-
-The application is Kafka's console consumer with its own settings, but for group.protocol=consumer.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if the application is refused, with 0 if it is given the record, with 3 if it could not
-be tried.
+See finds/Z100/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import click
 
 from experiments import evidence
 from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import ADMIN, CLIENT, OFFSETS, TOOLS, TOPIC, Partition, within
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
-SETTINGS = {"offsets.topic.num.partitions": "1"}
-REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
 CUT_S = 25.0
 """At most: less than it takes until b2 and b3 are out of the ISR."""
 GIVEN_S = 40.0
@@ -51,28 +27,22 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the application is refused."""
     partition = Partition(cluster, CLIENT, ADMIN, OTHERS)
     partition.create(asking=OTHERS[0], min_insync=1)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        before = joined(setting, "consumer", "earliest", commits=False)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        greet(scene, {})
+        before = joined(scene, "consumer", "earliest", commits=False)
         poll(before, 8)  # so that there is a log of groups
         before.leave()
         partition.elect([COORDINATOR, *OTHERS], asking=[OTHERS[0]], topic=OFFSETS)
         with application(cluster, static=not control) as process:
-            for host in OTHERS:
-                cluster.cut(COORDINATOR, host)
-            journal.moment("start-partition", COORDINATOR)
+            scene.cut_off(COORDINATOR, *OTHERS)
             partition.say("an application joins")
             ended = has_ended(process, CUT_S)
             partition.say(f"it {'has ended' if ended else 'runs'}")
-            cluster.heal()
-            journal.moment("stop-partition", COORDINATOR)
+            scene.heal()
             ended = has_ended(process, GIVEN_S)
             process.terminate()
             said, _ = process.communicate()
         tell(partition, OTHERS[0], "--members", "--verbose")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     lines = [line for line in said.splitlines() if line.strip() and not line.startswith("\tat")]
     for line in lines[-8:]:
         click.echo(f"         application: {line[:150]}")
@@ -92,18 +62,14 @@ def application(cluster: Cluster, static: bool) -> subprocess.Popen[str]:
 
 def has_ended(process: subprocess.Popen[str], seconds: float) -> bool:
     """Waits so long at most."""
-    deadline = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return process.poll() is not None
+    return within(lambda: process.poll() is not None, seconds)
 
 
 main = evidence.experiment(
     run,
     "Try whether a static member is refused whose join was not answered in time.",
     control="The application has no instance id.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
     guests=(CLIENT, ADMIN),
     shown="the application was refused under its own id",
     otherwise="it was given the record",

@@ -183,7 +183,7 @@ def tried(application: str, folder: Path, libraries: Path, seconds: float) -> st
     cluster = Cluster.up(
         folder / "cluster",
         "single" if alone else "combined",
-        settings=forgotten_batches.SETTINGS if alone else {},
+        settings={"auto.leader.rebalance.enable": "false"} if alone else {},
         own=libraries,
     )
     recorded = Recorded(cluster, folder)

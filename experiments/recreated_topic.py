@@ -1,31 +1,7 @@
 """Z213 on a real cluster: a transaction for a topic that was made anew can be neither committed nor
 aborted.
 
-    KRAFTCHECK_KAFKA=4.4.0 .venv/bin/python -m experiments.recreated_topic [--control] [--repeat N]
-
-Since 4.4 Kafka's producer names the topics of sendOffsetsToTransaction by their ids, if it knows
-those of all: that is, if it writes to them as well. It makes that request once, and repeats it as
-it is while the answer is one that may pass. That a topic id is unknown is such an answer.
-
-1. An application reads a record of the topic `t`, and answers it in `t`, in a transaction. It reads
-   its own answer, too.
-2. The topic is deleted, and created again: it has another id.
-3. The application reads a record of the new topic. It needs no answer; the application says in a
-   transaction how far it has read. The producer asks with the id of before, for ever:
-   sendOffsetsToTransaction ends with a TimeoutException after max.block.ms, and so does every
-   attempt to abort, also when the coordinator has given up the transaction long since.
-
-The control: the record needs an answer. That is refused first, the producer hears of the new id,
-and all goes well.
-
-The application is Kafka's Java clients with their own settings, but for those that this takes
-(transactional.id, enable.auto.commit=false, auto.offset.reset=earliest,
-isolation.level=read_committed). The broker has Kafka's own
-settings, but for the numbers of partitions and replicas of two internal topics: a quick start of
-one broker.
-
-Ends with 1 if the transaction could not be ended, with 0 if it could, with 3 if it could not be
-tried.
+See finds/Z213/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -46,15 +22,14 @@ from kraftcheck.reference.clients.promises import Configuration
 HOST: Final = "n1"
 APPLICATION: Final = Path(__file__).resolve().with_name("Recreated.java")
 SETTINGS: Final = {
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
+    "one partition and one replica, a quick start": {
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
 }
-REASONS: Final = (
-    "broker offsets.topic.*, transaction.state.log.*: one partition and one replica, a quick start",
-)
 TIMEOUT_S: Final = 75.0
 """The transaction's (a minute), and the sweep that looks for it (ten seconds)."""
 CONFIGURATION: Final = Configuration(
@@ -183,7 +158,6 @@ main = evidence.experiment(
     control="The application writes to the topic before it says how far it has read.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="the transaction can be neither committed nor aborted",
     otherwise="it was ended",
 )

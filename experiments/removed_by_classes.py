@@ -1,12 +1,6 @@
 """Z164 on Kafka's own classes: does anybody lead once the leader of a quorum was removed?
 
-    .venv/bin/python -m experiments.removed_by_classes [--kafka VERSION] [--repeat N]
-
-RemovedLeader.java drives `KafkaRaftClient` of Apache Kafka, unpatched, for two minutes by its own
-clock. Each case has its expected end here; only in the first two nobody leads.
-
-Ends with 1 if nobody leads in any, with 0 if somebody does, with 3 if it could not be tried, or a
-control came out otherwise.
+See finds/Z164/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations

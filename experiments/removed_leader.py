@@ -1,27 +1,6 @@
 """Z164 on a real cluster: of two voters the leader is removed, and nobody leads again.
 
-    .venv/bin/python -m experiments.removed_leader [--control CONTROL] [--repeat N]
-
-A set of voters is in force where its record is, committed or not. A leader that is removed goes on
-until the record is committed, and that takes the others. If it stops leading before, it has the
-longest log, and does not stand, for by that log it is no voter; who votes with it as they know,
-need its vote, which their shorter logs do not get.
-
-1. Three controllers vote (kraft.version 1). One that does not lead, G, is removed and stopped, so
-   that L, which leads, and F are left.
-2. F stands still (SIGSTOP). L is removed: it writes the new set, F alone, and waits for F.
-3. L is stopped (SIGTERM), as one stops what was removed. F goes on, and L is started again.
-4. Half a minute passes; both are started anew, and half a minute passes again. A topic is asked
-   for.
-5. What helps: L's metadata log is copied to F by hand, while both are down. By it F is the only
-   voter.
-
-The controls: `read`, F goes on before L is stopped, and has the new set; `three`, G is not removed,
-and stands still as F does, so that F and G are a majority of those who voted before.
-
-All settings are Kafka's own. F is paused by hand.
-
-Ends with 1 if nobody leads in step 4, with 0 if somebody does, with 3 if it could not be tried.
+See finds/Z164/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -39,7 +18,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
-from experiments.controllers import METADATA, SPARE, VOTERS, Quorum
+from experiments.controllers import SPARE, VOTERS, Quorum
+from experiments.tools import METADATA
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.traces.disks.files import META
@@ -158,9 +138,7 @@ main = evidence.experiment(
     run,
     "Try whether somebody leads once the leader of two voters is removed.",
     control=None,
-    more=[
-        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-    ],
+    more=[evidence.choice("--control", CONTROLS)],
     layout="voters",
     guests=("client",),
     shown="nobody leads again",

@@ -1,26 +1,6 @@
 """Z181 on a real cluster: two members of a group have a partition, and neither was removed.
 
-    .venv/bin/python -m experiments.restarted_as_classic [--control] [--repeat N]
-
-When a group goes back to the classic protocol, what is recorded as its members' own is what was to
-be their own. A static member that is restarted with the classic protocol, and with which the group
-goes back, is given that at once, though another one has yet to give it up.
-
-1. A classic member M joins, and is assigned both partitions of the topic.
-2. A static member of the consumer protocol joins, which migrates the group. It is to have one of
-   the two, when M has given it up; M hears of it with its next heartbeat.
-3. It is closed, and started again with the classic protocol. The group goes back; it is assigned
-   the partition.
-4. A record is written to each partition. M and the other one are both given that of the partition.
-
-The control: it is started again when M has given the partition up.
-
-The consumers are librdkafka's, with its own settings, but they commit nothing and begin at the
-beginning; M has heartbeat.interval.ms=20000 (3000 by default), so that it does not matter when it
-sends one. Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by
-default): a quick start.
-
-Ends with 1 if both were given a record, with 0 if not, with 3 if it could not be tried.
+See finds/Z181/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -30,16 +10,14 @@ from pathlib import Path
 
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import HOSTS, PARTITIONS, QUICK, REASON, await_read, describe
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.orphaned_partition import PARTITIONS, await_read, describe
+from experiments.tools import HOSTS, TOPIC, Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.members import Member
 
 SLOW = {"heartbeat.interval.ms": "20000"}
 STATIC = {"group.instance.id": "i"}
-REASONS = [REASON, "consumer M heartbeat.interval.ms=20000: a wide window"]
 TAKE_S = 15.0
 """Until the one that was started again has its partition."""
 GIVEN_S = 10.0
@@ -50,25 +28,24 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether both members were given a record."""
     partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, PARTITIONS)
-        greet(setting, {})
-        m = joined(setting, "classic", "earliest", commits=False, more=SLOW)
+    with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
+        greet(scene, {})
+        m = joined(scene, "classic", "earliest", commits=False, more=SLOW)
         await_read([m], 1)
-        goes = joined(setting, "consumer", "earliest", commits=False, more=STATIC)
+        goes = joined(scene, "consumer", "earliest", commits=False, more=STATIC)
         if control:
             await_read([m, goes], 1)
         else:
             poll(goes, 2)
         describe(partition, HOSTS[0])
         goes.leave()
-        again = joined(setting, "classic", "earliest", commits=False, more=STATIC)
+        again = joined(scene, "classic", "earliest", commits=False, more=STATIC)
         deadline = time.monotonic() + TAKE_S
         while not again.reader.positions() and time.monotonic() < deadline:
             poll(again, 0)
         taken = sorted(again.reader.positions())
         partition.say(f"it is started again, and has {taken}")
-        greet(setting, {})
+        greet(scene, {})
         both = given_to_both(m, again)
         partition.say(f"given to both: {[f'{TOPIC}-{at}, offset {offset}' for at, offset in both]}")
         describe(partition, HOSTS[0])
@@ -76,10 +53,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         taken = taken or sorted(again.reader.positions())
         m.leave()
         again.leave()
-        read_all(setting, {})
     if not taken:
         raise ClusterError("the member that was started again was assigned nothing")
-    evidence.write(cluster, folder, OF_THREE)
     return bool(both)
 
 
@@ -97,8 +72,8 @@ main = evidence.experiment(
     run,
     "Try whether a static member is given what another one has yet to give up.",
     control="M has given the partition up before.",
-    settings=QUICK,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
+    reasons=("consumer M heartbeat.interval.ms=20000: a wide window",),
     shown="both were given a record",
     otherwise="no record was given to both",
 )

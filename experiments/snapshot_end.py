@@ -1,39 +1,14 @@
 """Z128 on a real cluster: a controller that has led for a moment forgets a record.
 
-    .venv/bin/python -m experiments.snapshot_end [--how shrink|ids] [--control] [--repeat N]
-
-A snapshot ends with the record before the offset that names it. A standby controller that loads one
-takes that offset for the last one that it has. If it leads and is deposed before anything else is
-committed, it goes back to where it thinks it was, and lacks the record at that offset.
-
-1. Three controllers. X, which does not lead, stands still, while the others make snapshots, and
-   what X lacks of the metadata log is removed. (It is not stopped: who starts is registered by a
-   record. Before 4.0, without PreVote, who goes on is elected or has another one elected, which is
-   a record as well, so that it cannot be tried so.)
-2. X goes on, and loads the last snapshot, which ends where the log does.
-3. A topic is deleted: one record, at that offset.
-4. Leaders stand still one after the other, until X leads; then X, so that it is deposed.
-5. The same, until X leads again. The topic, which is not there, is to be made anew.
-6. Who is told that it is there has it deleted: X writes its deletion once more, which nobody can
-   replay. Controllers that end are started again.
+See finds/Z128/README.md for the story, the settings and the control.
 
 With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
 left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
-SIGTERM, and b2 goes on: for X it is in the ISR. (A broker that stands still is fenced after nine
-seconds, were it not for the setting below, and so leaves the ISR with more than one record.)
+SIGTERM, and b2 goes on: for X it is in the ISR.
 
 With `--how ids` the record is that a broker is given a block of producer ids, as it needs its first
 one. Once X leads again, eight idempotent producers send a record each: for X that block is free.
 Nothing is stopped but what X needs in order to lead twice.
-
-The control: metadata.max.idle.interval.ms is Kafka's own: a record every half second.
-
-Not Kafka's own: metadata.max.idle.interval.ms=0, broker.session.timeout.ms=600000 (nine seconds by
-default: no broker is fenced meanwhile), and the settings by which the metadata log is cut within
-two minutes and not a week.
-
-Ends with 1 if the topic is refused as one that is there, or records that were acknowledged are
-lost; with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
@@ -44,7 +19,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as Late
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -56,16 +30,17 @@ from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
 from experiments.cleared_proposal import PATIENT
-from experiments.controllers import METADATA, VOTERS, Quorum
-from experiments.left_in_snapshot import REASONS, SHORT, await_that
+from experiments.controllers import VOTERS, Quorum
+from experiments.evidence import Settings
+from experiments.left_in_snapshot import SHORT
 from experiments.removed_leader import created
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import METADATA, TOPIC, Partition, until
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
 from kraftcheck.live.episode import GREETING
 from kraftcheck.live.facts import Move
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.live.journal import HISTORY
 from kraftcheck.reference.clients.promises import Configuration
 
 GONE = "gone"
@@ -78,10 +53,12 @@ BEHIND = {
 }
 """By what is tried, the record behind the snapshot."""
 RECORDS, PRODUCERS = 10, 8
-IDLE = {"metadata.max.idle.interval.ms": "0"}
-SETTINGS = {**SHORT, "broker.session.timeout.ms": "600000"}
-IDLE_IS = "metadata.max.idle.interval.ms=0: nothing is written"
-SESSION = "broker.session.timeout.ms=600000: no broker is fenced while leaders stand still"
+CONFIGURATION = Configuration(one_client=False, min_insync_replicas=2)
+IDLE = {"nothing is written": {"metadata.max.idle.interval.ms": "0"}}
+SETTINGS = {
+    **SHORT,
+    "no broker is fenced while leaders stand still": {"broker.session.timeout.ms": "600000"},
+}
 ACTIVE = "Becoming the active controller at epoch"
 REFUSED = "TOPIC_ALREADY_EXISTS"
 FAULT = re.compile(r"Encountered (\S.* fault: .*)")
@@ -141,17 +118,17 @@ def left_behind(
         change(admin, next(value))
         return segments(cluster, leader)[0] > known
 
-    await_that(cut, 240, "the metadata log is cut")
+    until(cut, "the metadata log is cut", 240)
     before = snapshot(cluster, leader)
     time.sleep(REST_S)  # the next record makes a snapshot, which ends with it
     change(admin, next(value))
-    await_that(lambda: snapshot(cluster, leader) > before, 60, "a last snapshot is made")
+    until(lambda: snapshot(cluster, leader) > before, "a last snapshot is made", 60)
     last = snapshot(cluster, leader)
     loaded = f"Successfully loaded snapshot {last}"
     cluster.resume(x)
     if control:
         loaded = "Successfully loaded snapshot"
-    await_that(lambda: loaded in cluster.log(x), 60, f"{x} loads {last}")
+    until(lambda: loaded in cluster.log(x), f"{x} loads {last}", 60)
     say(f"{x} has loaded {last}")
     return x, last
 
@@ -190,34 +167,29 @@ def shrunk(
 ) -> bool:
     """Whether records are lost that were acknowledged without the broker that X takes for one of
     the ISR."""
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, {})
-        journal.moment("start-pause", LATE)
-        cluster.pause(LATE)
-        greet(setting, PATIENT, RECORDS)  # the first waits until b2 is out
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        greet(scene, {})
+        scene.pause(LATE)
+        greet(scene, PATIENT, RECORDS)  # the first waits until b2 is out
         left = SHRUNK.findall(cluster.log(LEADER))
         partition.say(f"{RECORDS} records are acknowledged; ISR {' '.join(left)}")
         if len(left) != 1:
             raise ClusterError(f"{LATE} did not leave the ISR")
         forget()
-        journal.moment("start-stop", LEADER)
+        scene.journal.moment("start-stop", LEADER)
         with ThreadPoolExecutor(1) as meanwhile:
             stopping = meanwhile.submit(cluster.stop, LEADER)
-            await_that(lambda: HANDED in cluster.log(LEADER), 20, f"{LEADER} leads no more")
+            until(lambda: HANDED in cluster.log(LEADER), f"{LEADER} leads no more", 20)
             cluster.resume(LATE)  # without whom the controller does not let it go
             stopping.result()
-        journal.moment("stop-pause", LATE)
+        scene.journal.moment("stop-pause", LATE)
         time.sleep(HEARD_S)
         said = partition.describe(OTHER)
         partition.say(f"{LEADER} is stopped: {said[-60:]}")
-        read_all(setting, {})
-    found = re.search(r"Leader: (\d+)", said)
-    if found is None:
-        raise ClusterError(f"nobody leads: {said}")
-    moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
-    promised = Configuration(one_client=False, min_insync_replicas=2)
-    evidence.write(cluster, folder, promised, moves=moves)
+        found = re.search(r"Leader: (\d+)", said)
+        if found is None:
+            raise ClusterError(f"nobody leads: {said}")
+        scene.moves = [Move(0, 0, 1, int(found[1]), unclean=False)]
     values = partition.read(OTHER)
     say(f"acknowledged: {RECORDS + 1}; Kafka's consumer reads {len(values)}")
     return len(values) < RECORDS + 1
@@ -228,16 +200,13 @@ def given_twice(
 ) -> bool:
     """Whether records are lost that were acknowledged: their producer has the id of another one,
     whose records they are taken for."""
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        greet(setting, GREETING)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        scene.moves = []
+        greet(scene, GREETING)
         time.sleep(2)
         forget()
         for _ in range(PRODUCERS):
-            greet(setting, GREETING)
-        read_all(setting, {})
-    promised = Configuration(one_client=False, min_insync_replicas=2)
-    evidence.write(cluster, folder, promised, moves=[])
+            greet(scene, GREETING)
     acked = [
         event["value"][0][2]
         for event in map(msgspec.json.decode, (folder / HISTORY).read_bytes().splitlines())
@@ -303,7 +272,7 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
         leader = quorum.leader(VOTERS)
         if leader == x:
             active = f"{ACTIVE} {quorum.epoch(x)}"
-            await_that(partial(said, cluster, x, active), 30, f"{x} takes up its work")
+            until(partial(said, cluster, x, active), f"{x} takes up its work", 30)
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
@@ -343,19 +312,20 @@ def say(what: str) -> None:
     click.echo(f"         {what}")
 
 
-@evidence.options("snapshot_end", control="Something is written every half second.")
-@click.option("--how", type=click.Choice(list(BEHIND)), default=DELETION, show_default=True)
-def main(how: str, control: bool, **common: Any) -> None:
-    """Try whether a controller that has led for a moment forgets a record."""
-    evidence.settle(
-        partial(run, how=how, control=control),
-        "apart",
-        SETTINGS if control else {**SETTINGS, **IDLE},
-        (*REASONS, SESSION) if control else (*REASONS, SESSION, IDLE_IS),
-        shown="a record of the metadata is forgotten",
-        otherwise="it is known",
-        **common,
-    )
+def settings(control: bool) -> Settings:
+    return SETTINGS if control else {**SETTINGS, **IDLE}
+
+
+main = evidence.experiment(
+    run,
+    "Try whether a controller that has led for a moment forgets a record.",
+    control="Something is written every half second.",
+    more=[evidence.choice("--how", BEHIND)],
+    layout="apart",
+    settings=settings,
+    shown="a record of the metadata is forgotten",
+    otherwise="it is known",
+)
 
 
 if __name__ == "__main__":

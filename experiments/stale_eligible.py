@@ -1,35 +1,6 @@
 """Z133 on a real cluster: a broker that is no replica any more stays eligible to lead.
 
-    .venv/bin/python -m experiments.stale_eligible [--how given-up] [--control] [--repeat N]
-
-The eligible leader replicas (ELR, KIP-966) have left the ISR and still hold everything that was
-acknowledged. When a reassignment ends, the broker that it removes is taken for one of them: it was
-in the ISR a moment ago. It deletes its log. Should it become a replica again, it may be elected.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2. Ten records are acknowledged.
-2. b2 is stopped, and then b3: ISR b1, ELR b3.
-3. b4 takes b1's place: the replicas are to be b2, b3 and b4. b4 copies everything, and the
-   reassignment ends: ISR b4, ELR b1 and b3. b1 deletes its log.
-4. b1 is stopped. It takes b2's place: the replicas are to be b1, b3 and b4.
-5. b4 is stopped, and b1 is started. It is eligible: it leads, with an empty log.
-6. The others are started, and cut their logs to b1's.
-
-Until 4.3.0 a reassignment waits for all replicas, so that this one does not end; since then one
-waits that asks for fewer replicas. A broker is removed as well by giving up what added it (--how
-given-up):
-
-3. The replicas are to be b2 and b4. b4 copies everything: ISR b1 and b4. It waits for b2, and is
-   given up: ISR b1, ELR b4. b4 deletes its log.
-4. b4 is stopped. It becomes a replica again, the first one.
-5. b1 is stopped, and b4 is started. It is eligible: it leads, with an empty log.
-
-The control: b3 is stopped after b1 (or b4) was removed. There are two in the ISR by then, as many
-as min.insync.replicas, so that there is no ELR to add to; all else is the same.
-
-All settings are Kafka's own. Every stop is a clean one (SIGTERM), no election is unclean, and no
-link is cut.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z133/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -39,10 +10,9 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")
@@ -58,25 +28,16 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     partition = Partition(cluster, B1, B1, HOSTS)
     given_up = how == GIVEN_UP
     back, last = (B4, B1) if given_up else (B1, B4)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-
-        def stop(host: str) -> None:
-            journal.moment("start-stop", host)
-            cluster.stop(host)
-
-        def start(host: str, wait: bool = True) -> None:
-            cluster.start(host, wait=wait)
-            journal.moment("stop-stop", host)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
 
         def say(what: str, described: str) -> None:
             partition.say(what)
             click.echo(f"         {described}")
 
         Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         for host in (B2,) if control else (B2, B3):
-            stop(host)
+            scene.stop(host)
         others = {B3} if control else set()
         described = partition.await_isr({B1, *others}, asking=B1)
         say(f"{RECORDS} records acked; {'b2' if control else 'b2, b3'} stopped", described)
@@ -88,22 +49,20 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
             partition.reassign((B2, B3, B4), asking=B1)
         say(f"{back} is removed", partition.await_isr({last, *others}, asking=last))
         if control:
-            stop(B3)
+            scene.stop(B3)
             partition.await_isr({last}, asking=last)
-        stop(back)
+        scene.stop(back)
         partition.reassign((B4, B1, B2, B3) if given_up else (B1, B3, B4), asking=last)
         say(f"{back} is to be a replica again", partition.describe(last))
-        stop(last)
-        start(back)
+        scene.stop(last)
+        scene.start(back)
         say(f"{last} stopped, {back} started", elected(partition, back))
         for host in (last, B2):
-            start(host, wait=False)
-        start(B3)
+            scene.start(host, wait=False)
+        scene.start(B3)
         ends = {B1, B3, B4, B2} if given_up else {B1, B3, B4}
         say("all are started", partition.await_isr(ends, asking=B3))
-        read_all(setting, {})
-    logs = evidence.write(cluster, folder, CONFIGURATION)
-    for broker in logs:
+    for broker in scene.replicas:
         click.echo(f"         on b{broker.broker}: {len(broker.records)} records")
     given = len(partition.read(B3))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
@@ -122,15 +81,7 @@ main = evidence.experiment(
     run,
     "Try whether a broker that is no replica any more stays eligible to lead.",
     control="Nobody is eligible while a replica is removed.",
-    more=[
-        click.option(
-            "--how",
-            type=click.Choice(["replaced", GIVEN_UP]),
-            default="replaced",
-            show_default=True,
-            help="How a replica is removed.",
-        )
-    ],
+    more=[evidence.choice("--how", ["replaced", GIVEN_UP], "How a replica is removed.")],
     layout="spare",
     shown="acknowledged records are gone",
     otherwise="all are there",

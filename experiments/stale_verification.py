@@ -1,31 +1,6 @@
 """Z72 on a real cluster: a coordinator that was replaced lets a batch in behind its marker.
 
-    .venv/bin/python -m experiments.stale_verification [--control links|epochs] [--repeat N]
-
-A leader asks a transaction's coordinator whether the first batch that it is given belongs to one
-that is under way (KIP-890). Whom it asks is what it knows of the cluster, and a coordinator answers
-what it knows of the transaction.
-
-1. b1 leads the transaction log, b2 the topic. A producer of version 1 adds t-0 to a transaction and
-   writes to it. Its next batch is on the way.
-2. b1's links break but for that to b2. Just before its session is over, b2's link to the controller
-   breaks too: b2 is alive to the controller, and takes b1 for the coordinator.
-3. b3 leads the transaction log. The producer asks b3 to abort, and is told that it is done; b2
-   writes the marker.
-4. The batch comes to b2, which asks b1. To b1 the transaction is under way: the batch is appended.
-5. The links are whole again. The producer's next transaction writes to t-0, and is committed: the
-   marker counts for that batch as well.
-
-A client of ours speaks version 1 to a cluster with Kafka's own features, as librdkafka does; it
-sends the batch only when it is to come (which TCP does by itself: ended_by_marker.py). The
-controls: *links*: b2's link does not break, so that it asks b3; *epochs*: the client speaks version
-2, all else is the same.
-
-All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds; 50
-by default). Needs root, for network namespaces.
-
-Ends with 1 if a record of the aborted transaction is read as committed, with 0 if none is, with 3
-if it could not be tried.
+See finds/Z72/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -40,17 +15,11 @@ import msgspec
 from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
 from experiments.late_marker import CONFIGURATION
-from experiments.tools import TOPIC, Partition
+from experiments.tools import ADMIN, STATES, Partition, until
 from experiments.transact import ID, KEY, numbers
-from experiments.uncommitted_decision import STATES, until
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
-ADMIN = "admin"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONTROLS = ("none", "links", "epochs")
 CUT_AFTER_S = 5.5
 """Between b1's last links and b2's: at least so long is left of b1's session of 9 s, in which it is
@@ -65,20 +34,18 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
     partition.create(asking=LEADER, min_insync=1)
     version = 2 if control == "epochs" else 1
     producer = Producer(ID, version, LEADER)
-    with Journal(folder / HISTORY) as journal, Connections(cluster) as by:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        tell = partial(journal.event, setting.processes.next(), f="txn")
+    promised = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
+    with evidence.scene(cluster, folder, promised) as scene, Connections(cluster) as by:
+        tell = partial(scene.journal.event, scene.processes.next(), f="txn")
         await_log(by, LEADER)
         partition.elect([COORDINATOR, NEXT, OTHER], asking=[COORDINATOR, LEADER], topic=STATES)
         producer.init(by, COORDINATOR)
-        first, second, third = (setting.values.next() for _ in range(3))
+        first, second, third = (scene.values.next() for _ in range(3))
         sent = [["send", KEY, first], ["send", KEY, second]]
         tell("invoke", value=sent)
         producer.write(by, COORDINATOR, first)
         late = producer.batch(second)
-        for host in (NEXT, OTHER, CONTROLLER):
-            cluster.cut(COORDINATOR, host)
-        journal.moment("start-partition", COORDINATOR)
+        scene.cut_off(COORDINATOR, NEXT, OTHER, CONTROLLER)
         partition.say("b1's links are cut but for that to b2")
         time.sleep(CUT_AFTER_S)
         if control != "links":
@@ -90,9 +57,8 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         partition.say("b3 has aborted the transaction, b2 has written the marker")
         told, _ = producer.send(by, late)
         partition.say(f"the late batch: {told}")
-        cluster.heal()
+        scene.heal()
         time.sleep(HEARD_S)
-        journal.moment("stop-partition", COORDINATOR)
         if f"Leader: {LEADER[1:]}" not in partition.describe(NEXT):
             # It had no answer from b1, and was fenced meanwhile.
             partition.elect([LEADER, NEXT], asking=[NEXT])
@@ -101,9 +67,6 @@ def run(cluster: Cluster, folder: Path, control: str) -> bool:
         producer.must_end(by, NEXT, committed=True)
         tell("ok", value=[["send", KEY, [at, third]]])
         partition.say("the next transaction is committed")
-        read_all(setting, {})
-    told_of = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
-    evidence.write(cluster, folder, told_of)
     for line in partition.dump(LEADER, "*.log"):
         click.echo(f"         {line}")
     read = numbers(partition, LEADER)
@@ -117,12 +80,9 @@ main = evidence.experiment(
     run,
     "Try whether a coordinator that was replaced lets a batch in behind its marker.",
     control=None,
-    more=[
-        click.option("--control", type=click.Choice(CONTROLS), default="none", show_default=True)
-    ],
+    more=[evidence.choice("--control", CONTROLS)],
     layout="spare",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(ADMIN,),
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",

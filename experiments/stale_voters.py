@@ -1,31 +1,6 @@
 """Z110 on a real cluster: a controller goes on with voters that were replaced.
 
-    .venv/bin/python -m experiments.stale_voters [--control] [--repeat N]
-
-A controller reads the set of voters from its metadata log, up to where it has read. When its tail
-is cut, because another leader did not have it, that place stays where it was. What the new leader
-appends below it is not read, a new set of voters neither.
-
-1. Three controllers vote (kraft.version 1), a fourth observes; one broker.
-2. The links of the leader L to the other controllers are cut. A topic of 500 partitions is asked
-   for; its records are L's tail. Another, N, is elected. The links are healed; L cuts its tail.
-3. The third voter, G, fails. An operator replaces it: adds the fourth controller S, removes G. All
-   of N, L and S have these records.
-4. G is started again, and the network splits: L and G here; N, S and the broker there. N leads on:
-   N and S are two of three voters (N, S, L). L counts three others, L, N and G, is given G's vote,
-   and leads too. Both commit.
-5. At N a topic is made, and ten records are written and acknowledged.
-6. The network is whole again. N is of the older epoch, and is to cut what it has committed, as are
-   S and the broker. Kafka forbids that: all three processes end. They are started anew, do not
-   know what was committed, and cut it.
-
-The control: L is started anew after step 2, and reads its log from the beginning; all else is the
-same.
-
-All settings are Kafka's own. Links are cut by hand, and a topic that large makes L's tail long
-enough that both records of voters come below its old end.
-
-Ends with 1 if what was committed is gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z110/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -40,8 +15,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from experiments import evidence
-from experiments.controllers import BROKER, METADATA, SPARE, VOTERS, Quorum
-from experiments.tools import TOPIC, Partition
+from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
+from experiments.tools import METADATA, TOPIC, Partition, within
 from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster, ClusterError
 from kraftcheck.live.confluent import MUTE, SILENT
@@ -113,11 +88,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 def tell(quorum: Quorum, name: str) -> None:
     """Prints the last set that it has read, some seconds later."""
-    deadline = time.monotonic() + READ_S
+    within(lambda: SPARE in quorum.voters(name)[0], READ_S)
     voters, at = quorum.voters(name)
-    while SPARE not in voters and time.monotonic() < deadline:
-        time.sleep(0.2)
-        voters, at = quorum.voters(name)
     click.echo(f"         {name}: voters {', '.join(voters)}, at offset {at}")
 
 

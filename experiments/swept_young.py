@@ -1,26 +1,6 @@
 """Z200 on a real cluster: a transaction that has just begun is aborted for the age of the last one.
 
-    .venv/bin/python -m experiments.swept_young [--control] [--repeat N]
-
-A coordinator lists every ten seconds the transactions that are over their timeouts, and then aborts
-them one after the other. Of each it asks then whether its producer is the same, and not whether it
-is the transaction that was listed.
-
-1. Some three thousand producers have a transaction each that is over its timeout of twelve
-   seconds, as after an outage of their network. All but 150 of them are silent.
-2. Within a second about the time at which the coordinator makes its list, the others commit, and
-   each begins its next transaction at once.
-3. Each commits that as well, two seconds later. Whoever is told that it has no transaction, or that
-   it is fenced, is told so of one that was younger than its timeout.
-
-The control: the timeouts of those who commit are a minute, so that they are in no list.
-
-Those who commit speak version 2, by a client of ours. All settings are Kafka's own, but for one
-broker, and so one replica and one partition of the transaction log. Nobody is held up; when the
-list is made is known from the one before.
-
-Ends with 1 if a transaction was refused within its timeout, with 0 if none was, with 3 if it could
-not be tried.
+See finds/Z200/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -40,21 +20,20 @@ import click
 
 from experiments import evidence
 from experiments.by_request import DONE, Connections, Producer, await_log
-from experiments.tools import TOPIC, Partition
+from experiments.tools import Partition, until
 from experiments.transact import KEY
-from experiments.uncommitted_decision import until
-from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.clients import Setting
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 T = TypeVar("T")
 HOST = "n1"
 SETTINGS = {
-    f"transaction.state.log.{name}": "1"
-    for name in ("num.partitions", "replication.factor", "min.isr")
+    "one broker, as in Kafka's own quick start": {
+        f"transaction.state.log.{name}": "1"
+        for name in ("num.partitions", "replication.factor", "min.isr")
+    }
 }
-REASONS = ("broker transaction.state.log.*=1: one broker, as in Kafka's own quick start",)
 CONFIGURATION = Configuration(
     transactions=True,
     isolation="read_committed",
@@ -128,11 +107,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a transaction was refused within its timeout."""
     partition = Partition(cluster, HOST, HOST, [HOST])
     partition.create(asking=HOST, min_insync=1)
-    with Journal(folder / HISTORY) as journal, Connections(cluster) as by:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene, Connections(cluster) as by:
         await_log(by, HOST)
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
         timeout_s = LONG_S if control else TIMEOUT_S
-        busy = [Application(setting, timeout_s) for _ in range(BUSY)]
+        busy = [Application(scene, timeout_s) for _ in range(BUSY)]
         silent = [Producer(called(f"silent {at}"), 1, HOST, TIMEOUT_S) for at in range(SILENT)]
         each(cluster, silent, lambda by, one: one.init(by, HOST))
         each(cluster, busy, lambda by, one: one.init(by))
@@ -148,8 +126,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         time.sleep(LATER_S)
         going = [one for one in again if one.told == DONE]
         each(cluster, going, lambda by, one: one.commit(by))
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     for what, of in ("aborted for their age", "due to timeout"), ("broken off", ENDED):
         click.echo(f"         {what}: {cluster.log(HOST).count(of)} lines of {HOST}")
     told = [one.told for one in again if one.told != DONE]
@@ -205,7 +181,6 @@ main = evidence.experiment(
     control="Who goes on has a timeout of a minute.",
     layout="single",
     settings=SETTINGS,
-    reasons=REASONS,
     shown="a transaction was refused within its timeout",
     otherwise="none was refused within its timeout",
 )

@@ -1,68 +1,47 @@
 """Z211 on a real cluster: a group of two minds about its assignor rebalances at every heartbeat.
 
-    KRAFTCHECK_KAFKA=4.4.0 .venv/bin/python -m experiments.tied_assignors [--control] [--repeat N]
-
-Members of a group of the consumer protocol (KIP-848) may name the server-side assignor that they
-prefer; the one that most of them name is taken. Since 4.4 the coordinator compares, at each
-heartbeat, the one that it took with the one that it would take (KAFKA-20434), and bumps the group's
-epoch if they differ. It counts twice, in two kinds of hash maps: of a tie the first in the order of
-the map is taken, and that order is not the same.
-
-1. Brokers have an assignor of their own beside Kafka's (group.consumer.assignors), named `sticky`.
-2. Two members join. One prefers `uniform`, the other `sticky`: as amid a rolling change.
-3. Nothing else happens for half a minute. The group's epoch, and so the work of an assignment and
-   three records, is bumped at every heartbeat.
-
-The control: both members prefer `sticky`.
-
-The members are librdkafka's. Brokers have Kafka's own settings, but for group.consumer.assignors
-and offsets.topic.num.partitions=1 (50 by default), offsets.topic.replication.factor=1 (3 by
-default): a quick start of one broker.
-
-Ends with 1 if the epoch was bumped, with 0 if not, with 3 if it could not be tried.
+See finds/Z211/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from experiments import changed, evidence
+from experiments import evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"
 ASSIGNOR: Final = Path(__file__).resolve().with_name("TiedAssignor.java")
 SETTINGS: Final = {
-    "group.consumer.assignors": "uniform,range,kraftcheck.TiedAssignor",
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
+    "the last one is our own, named sticky": {
+        "group.consumer.assignors": "uniform,range,kraftcheck.TiedAssignor"
+    },
+    "a quick start": {
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "1",
+    },
 }
-REASONS: Final = (
-    "broker group.consumer.assignors=uniform,range and one of our own, named sticky",
-    "broker offsets.topic.num.partitions=1, offsets.topic.replication.factor=1: a quick start",
-)
 CALM_S: Final = 30.0
 """Six heartbeats of each member (group.consumer.heartbeat.interval.ms is 5 s)."""
 
 
-def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group's epoch is bumped while nothing changes."""
+    preferred = ("sticky" if control else "uniform", "sticky")
     partition = Partition(cluster, HOST, HOST, [HOST])
     partition.create(asking=HOST, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2)
-        greet(setting, {})
+    with evidence.scene(
+        cluster, folder, Configuration(consumers="listen", one_client=False), partitions=2
+    ) as scene:
+        greet(scene, {})
         members = [
-            joined(setting, "consumer", "earliest", more={"group.remote.assignor": name})
+            joined(scene, "consumer", "earliest", more={"group.remote.assignor": name})
             for name in preferred
         ]
         for each in (*members, *members):
@@ -76,8 +55,6 @@ def run(cluster: Cluster, folder: Path, preferred: tuple[str, str]) -> bool:
         tell(partition, HOST, "--members", "--verbose")
         for each in members:
             each.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, Configuration(consumers="listen", one_client=False))
     return bumps > 0
 
 
@@ -92,23 +69,16 @@ def _epoch(partition: Partition) -> int:
     raise ClusterError(f"no epoch of the group: {' '.join(said.split())[:200]}")
 
 
-@evidence.options("tied_assignors", control="Both members prefer the same assignor.")
-def main(control: bool, jars: Path | None, **how: Any) -> None:
-    """Try whether a group is calm whose members prefer two assignors, as many each."""
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as own:
-        if jars is not None:
-            shutil.copytree(jars, own, dirs_exist_ok=True)
-        changed.compiled([ASSIGNOR], Path(own))
-        evidence.settle(
-            partial(run, preferred=("sticky" if control else "uniform", "sticky")),
-            "single",
-            SETTINGS,
-            REASONS,
-            shown="the group's epoch was bumped though nothing changed",
-            otherwise="it was not",
-            jars=Path(own),
-            **how,
-        )
+main = evidence.experiment(
+    run,
+    "Try whether a group is calm whose members prefer two assignors, as many each.",
+    control="Both members prefer the same assignor.",
+    layout="single",
+    settings=SETTINGS,
+    classes=[ASSIGNOR],
+    shown="the group's epoch was bumped though nothing changed",
+    otherwise="it was not",
+)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,6 @@
 """Z185 on a real cluster: a member is told an assignment that is not committed.
 
-    .venv/bin/python -m experiments.told_early [--control] [--repeat N]
-
-A broker that coordinates a classic group tells an assignment when it is committed. One that has
-loaded it from its log takes the group for stable, and tells it to whoever asks.
-
-1. b1 coordinates; M has both partitions.
-2. The links of b2 to b1 and b3 break. To the controller b2 is alive, and is in the ISR of the
-   group's log for half a minute more.
-3. N joins. M, which leads the group, assigns a partition to N. b1 writes that, b3 copies it. It is
-   not committed, and nobody is told. M's application does not poll for a while.
-4. b3 coordinates (preferred election). N asks it, and is told: it reads its partition.
-5. b2 coordinates, which lacks the assignment; the links are whole again. N is not known there. M
-   polls, joins, has both partitions, and reads what N is at work on.
-
-The control: no link breaks.
-
-M and N are kafka-python's consumers with its own settings, but for those that this takes
-(enable_auto_commit=False, auto_offset_reset=earliest, and one partition_assignment_strategy alone,
-range). A consumer that has several, or says in which generation it was last, as Kafka's own and
-librdkafka's do, begins a rebalance in step 4, and is told nothing. One that reads committed records
-only is told, but where it is to begin it is told when all is committed.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 (50 by default): a quick
-start. Needs root, for network namespaces.
-
-Ends with 1 if M is given a record that N was given before, and has not given up, with 0 if not,
-with 3 if it could not be tried.
+See finds/Z185/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -40,18 +15,13 @@ from msgspec.structs import replace
 
 from experiments import evidence, group
 from experiments.group import GROUP, tell
-from experiments.late_offsets import ADMIN, CLIENT, OFFSETS
-from experiments.tools import TOPIC, Partition
-from experiments.uncommitted_decision import size, until, within
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import ADMIN, CLIENT, OFFSETS, TOPIC, Partition, size, until, within
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.live.libraries import load
 from kraftcheck.live.members import Member
 
 FIRST, BEHIND, SECOND = "b1", "b2", "b3"
-SETTINGS = {"offsets.topic.num.partitions": "1"}
-REASONS = ("broker offsets.topic.num.partitions=1: a quick start",)
 CONFIGURATION = replace(group.CONFIGURATION, isolation="read_uncommitted")
 ALONE = {
     "partition_assignment_strategy": [RangePartitionAssignor],
@@ -93,32 +63,29 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether M is given a record that N has been given, and has not given up."""
     partition = Partition(cluster, CLIENT, ADMIN, [FIRST, SECOND])
     partition.create(asking=FIRST, min_insync=1, partitions=2)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 2, library=load("kafka-python"))
-        greet(setting, {}, RECORDS)
-        m = Member(setting, GROUP, ALONE, commits=False)
+    with evidence.scene(
+        cluster, folder, CONFIGURATION, partitions=2, library=load("kafka-python")
+    ) as scene:
+        greet(scene, {}, RECORDS)
+        m = Member(scene, GROUP, ALONE, commits=False)
         with Polled(m) as first:
             partition.elect([FIRST, SECOND, BEHIND], asking=[FIRST], topic=OFFSETS)
             until(lambda: len(first.given) == 2 * RECORDS, "M has both partitions")
         m.commit()
         if not control:
-            for host in (FIRST, SECOND):
-                cluster.cut(BEHIND, host)
-            journal.moment("start-partition", BEHIND)
+            scene.cut_off(BEHIND, FIRST, SECOND)
         written = size(cluster, SECOND, OFFSETS)
-        n = Member(setting, GROUP, ALONE, commits=False)
+        n = Member(scene, GROUP, ALONE, commits=False)
         with Polled(n) as other:
             with Polled(m):
                 until(lambda: size(cluster, SECOND, OFFSETS) > written, "M assigns")
             partition.say("M has assigned; it polls no more")
             partition.elect([SECOND, FIRST, BEHIND], asking=[FIRST], topic=OFFSETS, settle=0)
-            greet(setting, {}, RECORDS)
+            greet(scene, {}, RECORDS)
             within(lambda: len(other.given) == RECORDS, TOLD_S)
             partition.say(f"{SECOND} coordinates; N is given {parts(other.given)}")
         partition.elect([BEHIND, FIRST, SECOND], asking=[FIRST], topic=OFFSETS, settle=0)
-        cluster.heal()
-        if not control:
-            journal.moment("stop-partition", BEHIND)
+        scene.heal()
         partition.say(f"{BEHIND} coordinates; N, at work on {parts(other.given)}, does not poll")
         with Polled(m) as again:
             both = shared(again, other, 20.0)
@@ -127,8 +94,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         n.poll()
         n.leave()
         m.leave()
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION)
     return bool(both)
 
 
@@ -147,8 +112,7 @@ main = evidence.experiment(
     run,
     "Try whether a member is told an assignment that is not committed.",
     control="No link breaks.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_GROUPS,
     guests=(CLIENT, ADMIN),
     shown="M is given a record that N is at work on",
     otherwise="no record was given to both",

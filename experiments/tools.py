@@ -25,6 +25,10 @@ from kraftcheck.live.islands import IslandError
 from kraftcheck.live.metadata import dump_tool
 
 TOPIC = "t"
+OFFSETS, STATES, METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata-0"
+HOSTS = ("b1", "b2", "b3")
+CLIENT, ADMIN = "client", "admin"
+"""Guests: hosts on which clients and Kafka's commands run."""
 _HERE = Path(__file__).resolve().parent
 ELECT, REASSIGN, READ = (_HERE / f"{name}.java" for name in ("Elect", "Reassign", "Read"))
 TOOLS = "org.apache.kafka.tools"
@@ -68,6 +72,27 @@ def click_errors(
         return wrapped
 
     return decorated
+
+
+def within(there: Callable[[], bool], seconds: float, pause: float = 0.1) -> bool:
+    """Waits for it at most so long."""
+    deadline = time.monotonic() + seconds
+    while not there():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+    return True
+
+
+def until(there: Callable[[], bool], what: str, seconds: float = 40) -> None:
+    """Raises ClusterError: it does not happen in time."""
+    if not within(there, seconds):
+        raise ClusterError(f"not within {seconds:.0f} seconds: {what}")
+
+
+def size(cluster: Cluster, host: str, topic: str) -> int:
+    """Bytes of the first partition's log on that host."""
+    return cluster.partition_file(host, f"{topic}-0", f"{0:020}.log").stat().st_size
 
 
 class Program:
@@ -255,12 +280,9 @@ class Partition:
 
     def await_batches(self, hosts: Collection[str], wanted: int, seconds: float = 60) -> None:
         """Raises ClusterError: not so many are on each of these disks within that time."""
-        deadline = time.monotonic() + seconds
-        while any(self.batches(host) < wanted for host in hosts):
-            if time.monotonic() > deadline:
-                found = {host: self.batches(host) for host in hosts}
-                raise ClusterError(f"batches {found} after {seconds:.0f} seconds, not {wanted}")
-            time.sleep(0.2)
+        if not within(lambda: all(self.batches(host) >= wanted for host in hosts), seconds):
+            found = {host: self.batches(host) for host in hosts}
+            raise ClusterError(f"batches {found} after {seconds:.0f} seconds, not {wanted}")
 
     def dump(self, host: str, pattern: str, *words: str, topic: str = TOPIC) -> list[str]:
         """What Kafka's DumpLogSegments says of the partition's files of that name."""

@@ -1,55 +1,24 @@
 """Z71 on a real cluster: a producer is told that its transaction is committed, and it is aborted.
 
-    .venv/bin/python -m experiments.uncommitted_decision [--control] [--repeat N]
-
-A broker that becomes the leader of a partition of the transaction log reads it to its end, what is
-not committed included, and acts on what it finds: it has markers written.
-
-1. b1 leads the transaction log and the topic, b2 and b3 follow. Kafka's Java producer writes two
-   records in a transaction, all acked.
-2. The links of b3 to b1 and b2 break. b3 is alive to the controller, and in every ISR for thirty
-   seconds more.
-3. The transaction's time is over. b1 writes to the transaction log that it is aborted. b2 copies
-   that; it is not committed, since b3 lacks it.
-4. The transaction log's leadership goes to b2 (preferred election). b2 finds the decision, and has
-   the marker written: the two records are aborted.
-5. It goes on to b3, which is in the ISR and lacks the decision. The links are whole again; b1 and
-   b2 cut their logs. To b3 the transaction is under way.
-6. The producer commits, and is told that it did.
-
-The control: the leadership goes from b1 to b3 at once, all else is the same.
-
-All settings are Kafka's own, but for transaction.state.log.num.partitions=1 (a start in seconds;
-50 by default). Needs root, for network namespaces.
-
-Ends with 1 if records of a committed transaction are not read, with 0 if they are, with 3 if it
-could not be tried (to b3 the time of the transaction is over as well: it must not look before the
-producer commits).
+See finds/Z71/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import click
 
 from experiments import evidence
-from experiments.tools import Partition
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, size, until, within
 from experiments.transact import Writer, numbers
 from kraftcheck.live import txnlog
-from kraftcheck.live.clients import Setting, read_all
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"
-CLIENT, ADMIN = "client", "admin"
-STATES = "__transaction_state"
-SETTINGS = {"transaction.state.log.num.partitions": "1"}
-REASONS = ("broker transaction.state.log.num.partitions=1: a quick start",)
 CONFIGURATION = Configuration(transactions=True, isolation="read_committed", one_client=False)
 TIMEOUT_S = 60
 """Kafka's own transaction.timeout.ms; brokers look every ten seconds whose time is over."""
@@ -60,9 +29,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records of a committed transaction are not read."""
     partition = Partition(cluster, CLIENT, ADMIN, [LEADER, NEXT, BEHIND])
     partition.create(asking=NEXT)
-    with Journal(folder / HISTORY) as journal, txnlog.Watch(cluster) as watch:
-        setting = Setting(journal, cluster.bootstrap, "t", 1)
-        with Writer(cluster, setting, CLIENT) as writer:
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
+        with txnlog.Watch(cluster) as watch, Writer(cluster, scene, CLIENT) as writer:
             lead = partial(partition.elect, asking=[LEADER, NEXT], topic=STATES, settle=0)
             lead([LEADER, NEXT, BEHIND])
             writer.begin(2)
@@ -70,9 +38,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             partition.say("two records are written in a transaction")
             time.sleep(TIMEOUT_S - CUT_BEFORE_S - (time.monotonic() - began))
             states, records = size(cluster, NEXT, STATES), size(cluster, LEADER, "t")
-            for host in (LEADER, NEXT):
-                cluster.cut(BEHIND, host)
-            journal.moment("start-partition", BEHIND)
+            scene.cut_off(BEHIND, LEADER, NEXT)
             until(lambda: size(cluster, NEXT, STATES) > states, f"{LEADER} decides to abort")
             partition.say(f"{LEADER} has decided to abort, {NEXT} has copied it")
             if not control:
@@ -83,8 +49,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             loads = loaded(cluster, BEHIND)
             lead([BEHIND, NEXT, LEADER])
             until(lambda: loaded(cluster, BEHIND) > loads, f"{BEHIND} leads the transaction log")
-            cluster.heal()
-            journal.moment("stop-partition", BEHIND)
+            scene.heal()
             committed = writer.end("commit")
             partition.say(f"{BEHIND} leads the transaction log, the producer has committed")
             try:
@@ -92,8 +57,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 committed += writer.end("commit")
             except ClusterError as error:
                 partition.say(f"its next transaction: {error}")
-        read_all(setting, {})
-    evidence.write(cluster, folder, CONFIGURATION, watch.cut)
+        scene.cut = watch.cut
     states_of = partition.dump(BEHIND, "*.log", "--transaction-log-decoder", topic=STATES)
     for line in [*partition.dump(LEADER, "*.log"), *states_of]:
         click.echo(f"         {line}")
@@ -107,33 +71,11 @@ def loaded(cluster: Cluster, host: str) -> int:
     return cluster.log(host).count("Completed loading transaction metadata")
 
 
-def size(cluster: Cluster, host: str, topic: str) -> int:
-    """Bytes of the first partition's log on that host."""
-    return cluster.partition_file(host, f"{topic}-0", f"{0:020}.log").stat().st_size
-
-
-def until(there: Callable[[], bool], what: str) -> None:
-    """Raises ClusterError: it does not happen in time."""
-    if not within(there, 40):
-        raise ClusterError(f"not within 40 seconds: {what}")
-
-
-def within(there: Callable[[], bool], seconds: float) -> bool:
-    """Waits for it at most so long."""
-    deadline = time.monotonic() + seconds
-    while not there():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 main = evidence.experiment(
     run,
     "Try whether a coordinator acts on a decision that is not committed.",
     control="Nobody leads who holds what is not committed.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_TRANSACTIONS,
     guests=(CLIENT, ADMIN),
     shown="what was committed is not read",
     otherwise="as committed",

@@ -1,30 +1,14 @@
 """DR on a real cluster: records that were deleted, and acknowledged as deleted, are back.
 
-    .venv/bin/python -m experiments.undone_delete [--replicas 3] [--control] [--repeat N]
-
-DeleteRecords moves the start of a log in the brokers' memory, and is answered when every live
-replica has moved it. To disk it goes once a minute (log.flush.start.offset.checkpoint.interval.ms).
-
-1. A topic with ten records. The first five are deleted (Admin.deleteRecords); the answer says that
-   the log begins with offset 5 now, and so does ListOffsets.
-2. Every broker that has a replica is killed (SIGKILL), and started again.
-3. The log begins with offset 0, and consumers are given all ten records.
+See finds/DR/README.md for the story, the settings and the control.
 
 --replicas 1: a broker that is controller as well. 3: three brokers and a controller, replication
 factor 3 and min.insync.replicas 2; all three are killed, as by a power cut.
-
-The control: brokers are stopped as an operator stops them (SIGTERM), all else is the same.
-
-All settings are Kafka's own. Nothing of the page cache is lost.
-
-Ends with 1 if deleted records were read, with 0 if not, with 3 if it could not be tried.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from confluent_kafka import Consumer, TopicPartition
@@ -32,10 +16,9 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from kraftcheck.live.clients import Setting, greet
 from kraftcheck.live.cluster import Cluster
 from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5
@@ -50,31 +33,26 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     in_sync = min(2, len(hosts))
     partition = Partition(cluster, hosts[0], hosts[0], hosts)
     partition.create(asking=hosts[0], min_insync=in_sync)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
-        for _ in range(RECORDS):
-            greet(setting, {})
-        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
-        [deleting] = admin.delete_records([TopicPartition(TOPIC, 0, DELETED)]).values()
-        partition.say(f"deleted, the log begins with {deleting.result(SECONDS).low_watermark}")
-        ask_start(setting)
-        fault = "stop" if control else "kill"
-        for host in hosts:
-            journal.moment(f"start-{fault}", host)
-            (cluster.stop if control else cluster.kill)(host)
-        for host in hosts:
-            file = cluster.partition_file(host, "", CHECKPOINT)
-            click.echo(f"         {host}, {CHECKPOINT}: {file.read_text().split()[2:]}")
-            cluster.start(host, wait=False)
-        partition.await_isr(hosts, asking=hosts[0])
-        for host in hosts:
-            journal.moment(f"stop-{fault}", host)
-        partition.say(f"after the {fault}, the log begins with {ask_start(setting)}")
-        read_all(setting, {})
     configuration = Configuration(
         replication_factor=len(hosts), min_insync_replicas=in_sync, one_client=False
     )
-    evidence.write(cluster, folder, configuration)
+    with evidence.scene(cluster, folder, configuration) as scene:
+        for _ in range(RECORDS):
+            greet(scene, {})
+        admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
+        [deleting] = admin.delete_records([TopicPartition(TOPIC, 0, DELETED)]).values()
+        partition.say(f"deleted, the log begins with {deleting.result(SECONDS).low_watermark}")
+        ask_start(scene)
+        for host in hosts:
+            (scene.stop if control else scene.kill)(host)
+        for host in hosts:
+            file = cluster.partition_file(host, "", CHECKPOINT)
+            click.echo(f"         {host}, {CHECKPOINT}: {file.read_text().split()[2:]}")
+            scene.start(host, wait=False)
+        partition.await_isr(hosts, asking=hosts[0])
+        partition.say(
+            f"after the {'stop' if control else 'kill'}, the log begins with {ask_start(scene)}"
+        )
     given = partition.read(hosts[0])
     click.echo(f"Kafka's consumer is given {' '.join(given)}")
     return len(given) > RECORDS - DELETED
@@ -93,19 +71,15 @@ def ask_start(setting: Setting) -> int:
     return int(start)
 
 
-@evidence.options("undone_delete", control="Brokers are stopped, not killed.")
-@click.option("--replicas", type=click.Choice(list(LAYOUTS)), default="1", show_default=True)
-def main(replicas: str, control: bool, **how: Any) -> None:
-    """Try whether an acknowledged DeleteRecords outlives a kill."""
-    evidence.settle(
-        partial(run, control=control),
-        LAYOUTS[replicas],
-        {},
-        (),
-        shown="deleted records were read",
-        otherwise="what was deleted is gone",
-        **how,
-    )
+main = evidence.experiment(
+    run,
+    "Try whether an acknowledged DeleteRecords outlives a kill.",
+    control="Brokers are stopped, not killed.",
+    more=[evidence.choice("--replicas", LAYOUTS)],
+    layout=lambda replicas: LAYOUTS[replicas],
+    shown="deleted records were read",
+    otherwise="what was deleted is gone",
+)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,6 @@
 """Z210 on a real cluster: a group is migrated while a member has yet to give a partition up.
 
-    .venv/bin/python -m experiments.upgraded_amid [--control] [--repeat N]
-
-Cooperative members of the classic protocol go on with what they have until they hear what they are
-to give up. When a group is migrated, what was assigned last is taken for what its members have.
-
-1. X and M, which use CooperativeStickyAssignor, have three partitions each. X leads the group.
-2. L joins, with the same assignor. X and M join again: all are to have two. X has not answered yet,
-   and M is given two records of each of its three partitions, and works on them.
-3. X answers with the assignment: two for X, two for M, none for L, as X and M have three. The group
-   is stable. M is at work, and does not poll.
-4. C joins with the consumer protocol: the group is migrated. L or C is given what M has not been
-   told to give up, and the two records of it that M works on. It copies them, and commits.
-5. M is done: it copies its six records, and commits. It polls again.
-
-The control: C joins with the classic protocol and that assignor, all else is the same. Whoever is
-to have the third partition waits for M to poll.
-
-The applications are Kafka's Java clients with their own settings, but for those that this takes
-(partition.assignment.strategy, group.protocol, enable.auto.commit=false, read_committed,
-auto.offset.reset=earliest). That X's answer comes after M's poll is made certain by polling in that
-order.
-Brokers have Kafka's own settings, but for offsets.topic.num.partitions=1 and
-transaction.state.log.num.partitions=1 (50 by default): a quick start.
-
-Ends with 1 if a record was given to M and to another one, with 0 if not, with 3 if it could not be
-tried.
+See finds/Z210/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -38,14 +13,12 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.copying import CONFIGURATION, COPIES, REASONS, SETTINGS, Application
+from experiments.copying import CONFIGURATION, COPIES, Application
 from experiments.group import GROUP, tell
 from experiments.released_early import parts
-from experiments.restamped_commit import HOSTS
-from experiments.tools import Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.tools import HOSTS, Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
 
 PARTITIONS = 6
 EACH = 2
@@ -64,9 +37,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     partition.create(asking=HOSTS[0], partitions=PARTITIONS)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
     partition.ask("TopicCommand", HOSTS[0], *words)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, "t", PARTITIONS)
-        member = partial(Application, cluster, setting, host=HOSTS[0], tells=True)
+    with evidence.scene(
+        cluster, folder, CONFIGURATION, partitions=PARTITIONS, also=[COPIES]
+    ) as scene:
+        member = partial(Application, cluster, scene, host=HOSTS[0], tells=True)
         with member("x", "cooperative") as x, member("m", "cooperative") as m:
             x.poll("poll 3000")
             until([x, m], lambda: len(x.has) == len(m.has) == SHARE, REBALANCE_S)
@@ -75,7 +49,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                 other.poll("poll 3000")
                 for each in (x, m):
                     each.poll(HEARD)
-                greet(setting, {}, EACH)
+                greet(scene, {}, EACH)
                 m.poll(f"read {SHARE * EACH}")
                 answer(partition, x)
                 partition.say(f"M has {m.has}, and {parts(m)}; L has {other.has}")
@@ -89,9 +63,6 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
                             partition.say(f"{name}'s copy: {each.copy() or 'done'}")
                     m.poll(HEARD)
                     partition.say(f"M polls again, and has {m.has}")
-        read_all(setting, {})
-        read_all(Setting(journal, cluster.bootstrap, COPIES, 1, processes=setting.processes), {})
-    evidence.write(cluster, folder, CONFIGURATION)
     copied = partition.read(HOSTS[0], "read_committed", COPIES)
     click.echo(f"{len(copied)} copies of {len(set(copied))} records: {' '.join(copied)}")
     return bool(both)
@@ -135,8 +106,7 @@ main = evidence.experiment(
     run,
     "Try whether a group is migrated while a member has yet to give a partition up.",
     control="Who comes has the classic protocol as well.",
-    settings=SETTINGS,
-    reasons=REASONS,
+    settings=evidence.QUICK_START,
     shown="a record was given to two members",
     otherwise="no record was given to two members",
 )

@@ -1,25 +1,6 @@
 """Z171 on a real cluster: a broker deletes new records after a power cut, each of which was synced.
 
-    .venv/bin/python -m experiments.zeroed_roll [--control] [--repeat N]
-
-When a segment is rolled, the latest timestamp of it goes into its time index. The flush behind the
-roll begins at the recovery point. With flush.messages=1 that is the new segment's first offset: the
-entry is not synced, nor is what the index is cut to. If the power goes before the kernel has
-written it, it is zeros, for a log that a start does not recover, as it lies below the recovery
-point: the latest record is of 1970, by which retention deletes.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged,
-   each after the leader's sync (flush.messages=1). The disk of b1 is a file system of its own
-   (ext4). What b1 was formatted with is on it already (sync), as it is half a minute later.
-2. The segment is old enough: the next record begins another one.
-3. The recovery point is written down. Then b1's power is cut, and only its own.
-4. b1 starts, recovers the last segment, is in the ISR, and is made leader again (by default that is
-   done within five minutes, auto.leader.rebalance.enable; here at once).
-5. Thirty seconds after its start b1 looks for records that are older than a week.
-
-The control: all is written to the disk (sync) before the power is cut, as half a minute later.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z171/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -32,20 +13,20 @@ from pathlib import Path
 import click
 
 from experiments import evidence, power
-from experiments.tools import TOPIC, Partition
-from experiments.zeroed_time import B1, B2, CONFIGURATION, HOSTS, RECORDS, lead_on
-from kraftcheck.live.clients import Setting, greet
-from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
+from experiments.tools import HOSTS, TOPIC, Partition, until
+from experiments.zeroed_time import B1, B2, CONFIGURATION, RECORDS, lead_on
+from kraftcheck.live.clients import greet
+from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")
-SETTINGS = {"log.flush.offset.checkpoint.interval.ms": str(CHECKPOINT_MS)}
+SETTINGS = {
+    "the recovery point is written down before the kernel has written the index (half a minute; a "
+    "minute by default)": {"log.flush.offset.checkpoint.interval.ms": str(CHECKPOINT_MS)}
+}
 REASONS = (
     "topic flush.messages=1: each record is synced before it is acknowledged",
     f"topic segment.ms={SEGMENT_MS}: a roll in seconds (a week by default)",
-    f"broker log.flush.offset.checkpoint.interval.ms={CHECKPOINT_MS}: the recovery point is "
-    "written down before the kernel has written the index (half a minute; a minute by default)",
 )
 FIRST_CHECKPOINT_S = 60
 """Above log.initial.task.delay.ms, half a minute."""
@@ -55,17 +36,16 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     os.sync()
     partition = Partition(cluster, B2, B2, HOSTS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.create(asking=B2, config=CONFIG)
-        greet(setting, {})
+        greet(scene, {})
         await_recovery_point(cluster, 1)
-        greet(setting, {}, RECORDS - 1)
+        greet(scene, {}, RECORDS - 1)
         time.sleep(SEGMENT_MS / 1000)
-        greet(setting, {})
+        greet(scene, {})
         partition.say(f"{RECORDS + 1} records acked, the last one in a new segment")
         await_recovery_point(cluster, RECORDS + 1)
-        journal.moment("start-power", B1)
+        scene.journal.moment("start-power", B1)
         cluster.kill(B1)
         if control:
             os.sync()
@@ -77,9 +57,10 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         for index in sorted((left / f"{TOPIC}-0").glob("*.timeindex")):
             found = index.read_bytes()
             click.echo(f"         {index.name}: {len(found)} bytes, {found[:24].hex(' ')}")
-        lead_on(cluster, partition, setting)
-    disks = evidence.write(cluster, folder, CONFIGURATION)
-    [kept] = [len(each.records) for each in disks if each.broker == cluster.node(B1).number]
+        lead_on(cluster, partition, scene)
+    [kept] = [
+        len(each.records) for each in scene.replicas if each.broker == cluster.node(B1).number
+    ]
     given = len(partition.read(B2))
     click.echo(f"{RECORDS + 1} records acknowledged; the leader has {kept}")
     click.echo(f"Kafka's consumer is given {given}")
@@ -89,11 +70,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 def await_recovery_point(cluster: Cluster, wanted: int) -> None:
     """Until b1 has written down that so much is flushed. Raises ClusterError: not in a minute."""
     file = cluster.partition_file(B1, "", RECOVERY_POINTS)
-    deadline = time.monotonic() + FIRST_CHECKPOINT_S
-    while f"{TOPIC} 0 {wanted}\n" not in (file.read_text() if file.exists() else ""):
-        if time.monotonic() > deadline:
-            raise ClusterError(f"{file.name} does not say {wanted} after a minute")
-        time.sleep(0.05)
+
+    def there() -> bool:
+        return file.exists() and f"{TOPIC} 0 {wanted}\n" in file.read_text()
+
+    until(there, f"{file.name} says {wanted}", FIRST_CHECKPOINT_S)
 
 
 main = evidence.experiment(

@@ -1,26 +1,6 @@
 """Z161 on a real cluster: after a clean stop and a power cut, a broker deletes new records.
 
-    .venv/bin/python -m experiments.zeroed_time [--control] [--repeat N]
-
-When a log is closed, the latest timestamp of its last segment goes into the time index. That is
-after the flush, and nothing syncs it. The length of the file is durable soon (a journal commits
-it, the next sync of any file at the latest), what is in it after half a minute. If the power goes
-in between, the last entry is zeros: the latest record is of 1970, by which retention deletes.
-
-1. b1, b2 and b3 hold the topic, min.insync.replicas is 2, b1 leads. Ten records are acknowledged.
-   The disk of b1 is a file system of its own (ext4). What b1 was formatted with is on it already
-   (sync), as it is half a minute later by itself.
-2. b1 is stopped (SIGTERM). When it has ended, its power is cut, and only its own.
-3. b1 starts, is in the ISR, and is made leader again (by default that is done within five minutes,
-   auto.leader.rebalance.enable; here at once).
-4. Thirty seconds after its start b1 looks for records that are older than a week.
-
-The control: all that is written goes to the disk (sync) before the power is cut, as it would by
-itself within half a minute.
-
-All settings are Kafka's own, and those of ext4 are Linux's.
-
-Ends with 1 if acknowledged records are gone, with 0 if not, with 3 if it could not be tried.
+See finds/Z161/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
@@ -33,13 +13,13 @@ from pathlib import Path
 import click
 
 from experiments import evidence, power
-from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet, read_all
+from experiments.evidence import Scene
+from experiments.tools import HOSTS, TOPIC, Partition
+from kraftcheck.live.clients import greet
 from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
-B1, B2, B3 = HOSTS = ("b1", "b2", "b3")
+B1, B2, B3 = HOSTS
 CONFIGURATION = Configuration(one_client=False, goes_back=True)
 RECORDS = 10
 RETENTION_S = 45
@@ -50,12 +30,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether acknowledged records are gone."""
     os.sync()
     partition = Partition(cluster, B2, B2, HOSTS)
-    with Journal(folder / HISTORY) as journal:
-        setting = Setting(journal, cluster.bootstrap, TOPIC, 1)
+    with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.create(asking=B2)
-        greet(setting, {}, RECORDS)
+        greet(scene, {}, RECORDS)
         partition.say(f"{RECORDS} records acked")
-        journal.moment("start-power", B1)
+        scene.journal.moment("start-power", B1)
         cluster.stop(B1)
         if control:
             os.sync()
@@ -67,25 +46,23 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             shutil.copy(file, left)
         index = left / f"{TOPIC}-0" / f"{0:020}.timeindex"
         click.echo(f"         its time index: {index.read_bytes().hex(' ')}")
-        lead_on(cluster, partition, setting)
-    evidence.write(cluster, folder, CONFIGURATION)
+        lead_on(cluster, partition, scene)
     given = len(partition.read(B2))
     click.echo(f"{RECORDS} records acknowledged; Kafka's consumer is given {given}")
     return given < RECORDS
 
 
-def lead_on(cluster: Cluster, partition: Partition, setting: Setting) -> None:
-    """b1 has its power again, leads, and looks at retention. Then all is read."""
+def lead_on(cluster: Cluster, partition: Partition, scene: Scene) -> None:
+    """b1 has its power again, leads, and looks at retention."""
     cluster.start(B1)
     started = time.monotonic()
     partition.await_isr(HOSTS, asking=B2)
     partition.elect(HOSTS, asking=[B2])
-    setting.journal.moment("stop-power", B1)
+    scene.journal.moment("stop-power", B1)
     partition.say(f"b1 started: {partition.describe(B2)}")
     time.sleep(max(0.0, started + RETENTION_S - time.monotonic()))
     for host in HOSTS:
         tell(cluster, host)
-    read_all(setting, {})
 
 
 def tell(cluster: Cluster, host: str) -> None:

@@ -12,8 +12,7 @@ import msgspec
 from kraftcheck import artifacts, exits
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.diffs import python_diffs, tla_diffs
-from kraftcheck.known_bugs.entries import manifest_of, models_of
-from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
+from kraftcheck.known_bugs.entries import manifest_of, models_of, without_overlay
 from kraftcheck.known_bugs.violations import Counterexample
 from kraftcheck.known_bugs.witnesses import SCHEDULES, hunt_of, stored as stored_witnesses
 from kraftcheck.osutil.commands import command, near
@@ -91,7 +90,7 @@ def _show_counterexample(found: Bug, screen: Screen) -> list[dict[str, Any]]:
     if stored:
         first = stored[0]
         _heading(f"TLC's counterexample to {first.property}, {first.length} states", screen)
-        screen.line(f"(model {first.model}; of states that nobody can tell apart TLC shows one)")
+        screen.line(f"(model {first.model}; TLC shows one of several equivalent states)")
         for line in first.told:
             screen.line(line)
     keys = ("model", "property", "length", "told")
@@ -123,16 +122,16 @@ def _facts(found: Bug) -> list[tuple[str, str]]:
         *_said("by one", found.alone),
         *(fact for oracle in found.detectors for fact in _no_run(found, oracle)),
         ("replaces", ", ".join(instead)),
-        *_said("no overlay", NO_OVERLAY.get(found.id, "")),
+        *_said("no overlay", without_overlay(found)),
         ("find it", command("bugs", "run", found.id)),
-        ("tell it", command("bugs", "run", found.id, *runs, "--replay")),
+        ("print it", command("bugs", "run", found.id, *runs, "--replay")),
         *_simulated(found),
     ]
 
 
 def _no_run(found: Bug, oracle: str) -> list[tuple[str, str]]:
     """Why nobody has seen in a run what the oracle is expected to see."""
-    why = NO_RUN.get((found.id, oracle), "")
+    why = found.no_run.get(oracle, "")
     return _said("no run", f"{oracle}: {why}" if why else "")
 
 
@@ -193,12 +192,8 @@ def as_json(found: Bug) -> dict[str, Any]:
         "detectors": list(found.detectors),
         "replaces": list(found.replaces),
         "one_oracle": found.alone,
-        "no_run": {
-            oracle: NO_RUN[found.id, oracle]
-            for oracle in found.detectors
-            if (found.id, oracle) in NO_RUN
-        },
-        "no_overlay": NO_OVERLAY.get(found.id, ""),
+        "no_run": {each: found.no_run[each] for each in found.detectors if each in found.no_run},
+        "no_overlay": without_overlay(found),
         "in_scope": found.in_scope,
         "scope": found.scope,
     }

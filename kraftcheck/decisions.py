@@ -260,7 +260,7 @@ def deciding(trace: ForeignTrace, lines: Collection[int]) -> dict[int, list[str]
 
 
 class _Concrete:
-    """From values of the spec to those of the reference: traces/jobs/abstraction.py backwards."""
+    """From values of the spec to those of the reference: traces/steps/translation.py backwards."""
 
     def __init__(self, constants: AnyConstants) -> None:
         self._nodes = peers_of(constants)

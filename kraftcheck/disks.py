@@ -152,7 +152,7 @@ def _directory(folder: Path) -> Directory:
         return Directory([place], named)
     found = directory.read(folder)
     if not found.places:
-        raise BadInput(f"{folder} is no log directory of Kafka's: no folder TOPIC-NUMBER is in it")
+        raise BadInput(f"{folder} is not a log directory of Kafka: it has no folder TOPIC-NUMBER")
     return found
 
 
@@ -180,7 +180,7 @@ def _summary(
     said = [
         *(_line(folder, each) for folder, several in beside.items() for each in several),
         *(
-            f"unknown: a broker is at work in {folder}: what was read may be no state of it"
+            f"unknown: a broker is running in {folder}: the files may be inconsistent"
             for folder in held
         ),
     ]

@@ -19,7 +19,6 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.artifacts import checkout
 from kraftcheck.checking import recorded
-from kraftcheck.known_bugs import matrix
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.clients.promises import (
@@ -202,11 +201,6 @@ def _default(default: Any) -> Any:
     return {} if isinstance(default, Configuration) else default
 
 
-def bug_matrix() -> str:
-    """Bugs by oracles, from what is stored."""
-    return matrix.markdown(matrix.matrix())
-
-
 def profile() -> str:
     """The entries of all profiles, from specs/*/profiles, each once."""
     found: dict[Entry, list[str]] = {}
@@ -222,7 +216,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
     "foreign": foreign,
-    "bug_matrix": bug_matrix,
     "profile": profile,
     "recording": recording,
     "promises": promises,
@@ -234,7 +227,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
-    *("docs/measured/bugs.md", "docs/witness.md", "docs/tables.md", "docs/shares.md"),
+    *("docs/witness.md", "docs/tables.md", "docs/shares.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

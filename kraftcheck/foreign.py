@@ -221,7 +221,7 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
         *([("slower", f"TLC was given steps as text: {found.as_text}")] if found.as_text else []),
         *[("", reason) for reason in found.reasons[:LISTED]],
         *([] if named else list(_decided(judged.decided))),
-        *[("not asked", what) for what in found.not_asked],
+        *[("unchecked", what) for what in found.not_asked],
     ]
     screen.facts(facts)
     wrong = [each for each in found.chains if each.verdict != "accepted"]
@@ -293,13 +293,13 @@ def _sum(same: Sequence[Decision]) -> Decision:
 def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
     """Which decisions of the spec were met: of the others the verdict says nothing."""
     if decided is None:
-        yield "decisions", "which were asked is not known: rows are partial"
+        yield "decisions", "unknown which were evaluated: rows are partial"
         return
     met = [each for each in decided if each.asked]
     never = [str(each) for each in decided if not each.asked]
     halves = [each.answers_missed for each in met if each.never]
-    yield "decisions", f"{len(met)} of {len(decided)} were asked; of the others nothing is known"
-    for label, each in (("never", ", ".join(never)), ("no answer", ", ".join(halves))):
+    yield "decisions", f"{len(met)} of {len(decided)} were evaluated"
+    for label, each in (("unreached", ", ".join(never)), ("no outcome", ", ".join(halves))):
         # A terminal has a width of its own, which the screen knows.
         for at, line in enumerate(wrapped(each, None if room_on_screen() else WIDTH)):
             yield label if not at else "", line
@@ -309,7 +309,7 @@ def _steps(judged: Judged) -> str:
     whose = f"{judged.nodes} node{'s' * (judged.nodes != 1)}"
     whose += f" in {judged.runs:,} runs" if judged.runs > 1 else ""
     distinct = judged.found.distinct
-    return f"{judged.steps:,} of {whose}; judged were {distinct:,}, first rows among them"
+    return f"{judged.steps:,} of {whose}; {distinct:,} checked, first states included"
 
 
 def _meaning(found: ForeignVerdict) -> str:

@@ -7,6 +7,7 @@ first, then what was searched.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,7 @@ from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_bounds import read_bounds
 from kraftcheck.known_bugs.own_histories import try_histories
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, has, models_for, read_overlay, text_of
-from kraftcheck.known_bugs.own_rules import OwnRules, read_rules
+from kraftcheck.known_bugs.own_rules import OwnRules, known, read_rules
 from kraftcheck.known_bugs.own_runs import Finding, OfRuns, Wanted
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.trying import OfModel, Tried
@@ -112,9 +113,10 @@ def run(
     if own_overlay is not None and not (fail_fast and any(of.broken for of in campaigns)):
         options = RunOptions(jar=find_jar(jar), java=find_java(java))
         left = begun + 60 * minutes - monotonic()
-        by_models = _try_models(
-            own_overlay, manifest, models, options, place, left, screen, fail_fast
-        )
+        # With the rules, the reference follows counterexamples that need the change.
+        with nullcontext() if own_rules is None else known(own_rules) as entry:
+            how = (screen, fail_fast, None if entry is None else entry.id)
+            by_models = _try_models(own_overlay, manifest, models, options, place, left, *how)
     found = _concluded(protocol, by_models, campaigns, bugs, near, manifest, chosen)
     _show(found, own_overlay, own_rules, monotonic() - begun, place, screen)
     document = msgspec.to_builtins(found)
@@ -417,6 +419,7 @@ def _try_models(
     timeout: float,
     screen: Screen,
     fail_fast: bool,
+    bug: str | None,
 ) -> list[OfModel]:
     done = 0
     with screen.progress("models", len(models)) as meter:
@@ -430,7 +433,8 @@ def _try_models(
             meter.update(done, found.model)
 
         watched = replace(options, told=lambda running: meter.update(done, str(running)))
-        return trying.try_models(own, manifest, models, watched, place, timeout, told, fail_fast)
+        how = (watched, place, timeout, told, fail_fast, bug)
+        return trying.try_models(own, manifest, models, *how)
 
 
 def _show_models(found: Sequence[OfModel], screen: Screen) -> None:

@@ -155,6 +155,6 @@ def _strange(annotation: Any) -> Iterable[str]:
 
 
 def _constant(field: str) -> str:
-    from kraftcheck.traces.jobs.abstraction import constant_name
+    from kraftcheck.traces.steps.translation import constant_name
 
     return constant_name(field)

@@ -13,23 +13,20 @@ from typing import Any, NamedTuple
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import stories
+from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS, parts_of
-from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.steered.failures import REJECTED
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.schedules import VERDICTS, load, made
 from kraftcheck.screen import Screen
-from kraftcheck.traces.counterexamples import plain
 from kraftcheck.traces.counterexamples.endings import ending
-from kraftcheck.traces.counterexamples.following import Followed, follow
 from kraftcheck.traces.counterexamples.minimising import Minimised, minimised, minimised_step
-from kraftcheck.traces.counterexamples.moves import Converted, Refusal, converted, refusal, run
+from kraftcheck.traces.counterexamples.moves import Refusal, refusal, run, way
 from kraftcheck.traces.counterexamples.plain import Way
 from kraftcheck.traces.counterexamples.relation import Relation
 from kraftcheck.traces.jobs.allowed import Allowed
@@ -73,32 +70,22 @@ def counterexample(asked: Asked, screen: Screen) -> int:
     protocol, manifest = _protocol(asked)
     model = _model(manifest, asked)
     result = _result(manifest, model, asked, screen)
-    cfg = cfg_text(model.config)
-    if protocol is not None:
-        return _plain(
-            model,
-            result,
-            plain.follow(protocol, cfg, result.counterexample, model.bug),
-            _broken(manifest, model, result),
-            asked,
-            screen,
-        )
-    with screen.progress("following", len(result.counterexample)) as meter:
-        followed = follow(result.counterexample, cfg, model.bug, lambda at: meter.update(at))
-    story = converted(followed.machine, followed.options, model.bug, followed.moves)
-    document = _tell(model, result, _broken(manifest, model, result), followed, story, screen)
-    if followed.missing:
+    states, cfg = result.counterexample, cfg_text(model.config)
+    with screen.progress("following", len(states)) as meter:
+        found = way(protocol, cfg, states, model.bug, told=lambda at: meter.update(at))
+    document = _tell(model, result, _broken(manifest, model, result), found, screen)
+    if found.missing:
         screen.document(document)
         return exits.UNKNOWN
-    if story.failure is None:
-        path = _keep(asked.out, f"{model.name}.moves", story.script)
+    if found.failure is None:
+        path = _keep(asked.out, f"{model.name}.moves", found.script)
         screen.facts([("violates", "nothing in the reference"), *_next(path)])
-        screen.document({**document, "schedule": str(path)})
+        screen.document({**document, "violates": "", "schedule": str(path)})
         return exits.HOLDS
-    small = _minimised(story.script, asked.attempts, screen)
+    small = _minimised(found.script, asked.attempts, screen)
     path = _keep(asked.out, f"{model.name}.moves", small.script)
     correct = refusal(small.script) if model.bug else None
-    document |= _shown(small, len(story.script.moves), correct, path, screen)
+    document |= _shown(small, len(found.script.moves), correct, path, screen)
     screen.document(document)
     return exits.VIOLATED
 
@@ -130,42 +117,6 @@ def _broken(manifest: Manifest, model: Model, result: TlcResult) -> list[tuple[s
     wrong = ending(manifest, model, result.property, result.counterexample)
     facts = [("model", f"{model.name} violates {result.property}")]
     return [*facts, ("", wrong)] if wrong else facts
-
-
-def _plain(
-    model: Model,
-    result: TlcResult,
-    way: Way,
-    broken: list[tuple[str, str]],
-    asked: Asked,
-    screen: Screen,
-) -> int:
-    """As `counterexample`, of a protocol without a simulation of its own."""
-    screen.line(_title(model))
-    for line in narrate(way.run):
-        screen.line(line)
-    facts = [
-        *broken,
-        ("states", f"{way.reached} of {way.states} reached"),
-    ]
-    document: dict[str, Any] = {
-        "model": model.name,
-        "property": result.property,
-        "bug": model.bug,
-        "states": way.states,
-        "reached": way.reached,
-        "not_followed": [way.missing] if way.missing else [],
-    }
-    if way.missing:
-        screen.facts([*facts, ("not followed", way.missing)])
-        screen.document(document)
-        return exits.UNKNOWN
-    path = _keep(asked.out, f"{model.name}.moves", way.script)
-    violates = way.script.violates
-    facts += [("violates", violates or "nothing in the reference"), ("schedule", str(path))]
-    screen.facts([*facts, ("next", command("replay", path))])
-    screen.document({**document, "violates": violates, "schedule": str(path)})
-    return exits.VIOLATED if violates else exits.HOLDS
 
 
 # -- Where the counterexample comes from
@@ -217,7 +168,7 @@ def _result(manifest: Manifest, model: Model, asked: Asked, screen: Screen) -> T
                 java=find_java(asked.java),
                 told=lambda running: meter.update(0, str(running)),
             )
-            result = stories.find(manifest, model, options)
+            result = violations.find(manifest, model, options)
     else:
         try:
             text = read_text(asked.output, errors="replace")
@@ -246,42 +197,38 @@ def _title(model: Model) -> str:
 
 
 def _tell(
-    model: Model,
-    result: TlcResult,
-    broken: list[tuple[str, str]],
-    followed: Followed,
-    story: Converted,
-    screen: Screen,
+    model: Model, result: TlcResult, broken: list[tuple[str, str]], found: Way, screen: Screen
 ) -> dict[str, Any]:
     """The story, and how far it went."""
     before = 0
     screen.line(_title(model))
-    for number, line in enumerate(story.lines, 1):
+    for number, line in enumerate(found.lines, 1):
         if line.state != before:
             said = "before the story" if line.state == 1 else f"to state {line.state} of TLC"
             screen.line(f"  {said}")
             before = line.state
         mark = "" if line.made else "  !! left out: not possible"
         screen.line(f"  {number:4} {line.words}{mark}")
-    left = story.unmade
+    left = found.unmade
+    nodes = ", ".join(f"{name} of TLC is {own}" for name, own in found.nodes.items())
     facts = [
         *broken,
-        ("nodes", ", ".join(f"{name} of TLC is {own}" for name, own in followed.nodes.items())),
-        ("states", f"{followed.reached} of {followed.states} reached"),
-        ("moves", f"{len(story.script.moves)}, {len(left)} not possible when replayed"),
+        *([("nodes", nodes)] if nodes else []),
+        ("states", f"{found.reached} of {found.states} reached"),
+        ("moves", f"{len(found.script.moves)}, {len(left)} not possible when replayed"),
     ]
     facts += [("left out", words) for words in left]
-    facts += [("not followed", line) for line in followed.missing]
+    facts += [("not followed", line) for line in found.missing]
     screen.facts(facts)
     return {
         "model": model.name,
         "property": result.property,
         "bug": model.bug,
-        "states": followed.states,
-        "reached": followed.reached,
-        "moves": list(story.script.moves),
+        "states": found.states,
+        "reached": found.reached,
+        "moves": list(found.script.moves),
         "left_out": left,
-        "not_followed": followed.missing,
+        "not_followed": [*found.missing],
     }
 
 

@@ -25,7 +25,6 @@ from typing import Final
 
 LIBRARIES: Final = (
     "msgspec",
-    "networkx",
     "numpy",
     "pyarrow.compute",
     "pyarrow.parquet",

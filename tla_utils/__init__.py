@@ -2,7 +2,6 @@
 
 from tla_utils.diagnosis import Diagnosis, Difference, diagnose
 from tla_utils.errors import ToolError
-from tla_utils.graph import GraphStats, graph_stats, initial_states, read_graph
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import Manifest, Model, lint, read_manifest
 from tla_utils.models import ModelResult, RunOptions, check_model, check_models
@@ -26,7 +25,6 @@ __all__ = [
     "Difference",
     "EncodedSteps",
     "Function",
-    "GraphStats",
     "Jar",
     "Java",
     "Manifest",
@@ -56,12 +54,9 @@ __all__ = [
     "find_jar",
     "find_java",
     "function",
-    "graph_stats",
-    "initial_states",
     "lint",
     "parse",
     "parse_output",
-    "read_graph",
     "read_manifest",
     "render",
     "run_tlc",

@@ -1,8 +1,7 @@
-"""A large state graph that TLC dumped, read as a stream into columns.
+"""A state graph that TLC dumped, read as a stream into columns.
 
-`graph.read_graph` makes a networkx graph with a parsed state at each node; that is right for some
-thousand states. Here a graph of some hundred thousand edges is read line by line: a state is a
-tuple of small integers, each distinct piece of text is parsed once, and an edge is three integers.
+A graph of some hundred thousand edges is read line by line: a state is a tuple of small integers,
+each distinct piece of text is parsed once, and an edge is three integers.
 
     TLC 2.15, `-dump dot,actionlabels`        here
     7822518 [label="/\\ a = {..}",style=..]   a state: for each variable a `Split`

@@ -49,7 +49,7 @@ from tla_utils.overrides import (
 )
 
 # Folders beside the manifest in which modules lie; "" is the manifest's own.
-FOLDERS = ("", "models", "bugs", "steps", "stories", "profiles")
+FOLDERS = ("", "models", "bugs", "steps", "profiles")
 OVERLAYS = "bugs"
 """The folder of modules with definitions that models put in the place of others."""
 DEADLOCK = "deadlock"

@@ -203,12 +203,12 @@ def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
     return found
 
 
-def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
-    libraries = manifest.libraries
-    job = TlcJob(
+def job_of(manifest: Manifest, model: Model, options: RunOptions) -> TlcJob:
+    """The run of TLC that checks a model. Raises ToolError: there is no such module."""
+    return TlcJob(
         module=root_of(manifest, model),
         cfg=cfg_text(model.config),
-        libraries=libraries,
+        libraries=manifest.libraries,
         beside=overlays_of(manifest, model),
         heap_mb=model.heap_mb,
         workers=model.workers,
@@ -219,6 +219,10 @@ def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
         jar=options.jar,
         told=told_as(model.name, options),
     )
+
+
+def _run(manifest: Manifest, model: Model, options: RunOptions) -> TlcResult:
+    job = job_of(manifest, model, options)
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         work = Path(folder) / "work"
         try:

@@ -1,19 +1,33 @@
 """Operations on partitions' logs, and of consumer groups' members, as columns: a row for each, but
 of a member's operation one for each topic-partition that it names. What they say is what
-history.py says; `history_of` makes operations of them.
+history.py says; `rows_of` makes them of operations, and `history_of` operations of them.
+
+This is the one form in which the checkers of partition logs take a history. Steps of transactions
+have a row each that says when they were, and are judged by the operations themselves (`objects`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kraftcheck.traces.history import FAIL, LOG_OPERATIONS, OK, Annotation, History, Operation
+from kraftcheck.traces.collection import no_collection
+from kraftcheck.traces.history import (
+    CALLBACKS,
+    FAIL,
+    LOG_OPERATIONS,
+    OK,
+    Annotation,
+    History,
+    Operation,
+)
 from kraftcheck.traces.lean import leave_pandas_out
 
 leave_pandas_out()
@@ -23,6 +37,8 @@ OFFSETS: Final = ("processed", "commit-offsets")
 NULL: Final = -1
 """In the place of a word, or of an offset, that is not told."""
 NEVER: Final = 1 << 62
+OFFSET_MAX: Final = (1 << 63) - 2
+"""Behind the last record there is an end, which is an offset of 64 bits as well."""
 
 Ints = NDArray[np.int64]
 
@@ -31,7 +47,7 @@ class Words(NamedTuple):
     """A column of words: of each row a number (NULL: none), and what they stand for."""
 
     codes: Ints
-    names: tuple[str, ...]
+    names: tuple[Any, ...]
 
     def are(self, name: str) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = self.codes == (
@@ -45,22 +61,26 @@ class Words(NamedTuple):
         )
         return found
 
-    def of(self, row: int) -> str | None:
+    def of(self, row: int) -> Any:
         code = int(self.codes[row])
         return None if code == NULL else self.names[code]
 
 
 class Rows(NamedTuple):
-    """The file as columns. line: where in it each is. operation: of the client, from 0. completed:
-    NEVER where it never was. splits: of the row at `at`, what it returned is `splits[at]` to
-    `splits[at + 1]` of offsets and returned; answered: whether it was told any, or none; of an
-    assignment: whether its consumer went back to the beginning. value, returned: of one type."""
+    """The history as columns. line: where in the file each is. number: of the operation, its
+    `index`; operation: of the client's. completed: NEVER where it never was. splits:
+    of the row at `at`, what it returned is `splits[at]` to `splits[at + 1]` of offsets and
+    returned; answered: whether it was told any, or none; of an assignment: whether its consumer
+    went back to the beginning. value, returned: of one type; numbers in `meanings`, where there
+    are some. objects: the operations, where they were read as such.
+    """
 
     source: str
     format: str
     time_unit: str
     annotations: tuple[Annotation, ...]
     line: Ints
+    number: Ints
     operation: Ints
     process: Ints
     f: Words
@@ -76,21 +96,135 @@ class Rows(NamedTuple):
     isolation: Words
     mark: Words
     error: Words
+    txn: Ints
     answered: NDArray[np.bool_]
     splits: Ints
     offsets: Ints
     returned: pa.Array
+    meanings: tuple[Any, ...] | None = None
+    objects: History | None = None
+
+
+def coded(words: Iterable[Hashable]) -> Words:
+    """Each word as a number."""
+    numbers: dict[Any, int] = {}
+    codes = [NULL if each is None else numbers.setdefault(each, len(numbers)) for each in words]
+    return Words(np.array(codes, np.int64), tuple(numbers))
+
+
+def rows_of(history: History | Rows) -> Rows:
+    """The history as columns. Raises ValueError: an offset that no log can have."""
+    if isinstance(history, Rows):
+        return history
+    with no_collection():
+        return _of_operations(history)
+
+
+def _of_operations(history: History) -> Rows:
+    of: list[Operation] = []
+    keys: list[str | None] = []
+    at: tuple[list[int | None], list[int | None]] = ([], [])
+    counts, offsets, returned = [0], list[int | None](), array("q")
+    value, numbers = array("q"), dict[Hashable, int]()
+    for each in history.operations:
+        for key, offset, end in _places(each):
+            of.append(each)
+            keys.append(key)
+            at[0].append(offset)
+            at[1].append(end)
+            is_append = each.f == "append"
+            value.append(numbers.setdefault(each.argument, len(numbers)) if is_append else NULL)
+            if each.f == "fetch":
+                for place, record in each.result or ():
+                    offsets.append(place)
+                    returned.append(numbers.setdefault(record, len(numbers)))
+            counts.append(len(returned))
+    splits = np.array(counts, np.int64)
+
+    def reader(record: int) -> Operation:
+        return of[int(np.searchsorted(splits, record, "right")) - 1]
+
+    ends = OFFSET_MAX + 1
+    same: dict[str, Any] = {
+        name: np.array([getattr(each, name) for each in of], np.int64) for name in _SAME
+    }
+    same |= {name: coded([getattr(each, name) for each in of]) for name in _SAME_WORDS}
+    return Rows(
+        source=history.source,
+        format=history.format,
+        time_unit=history.time_unit,
+        annotations=history.annotations,
+        **same,
+        number=np.array([each.index for each in of], np.int64),
+        operation=np.array([each.group for each in of], np.int64),
+        completed=np.array([NEVER if e.completed is None else e.completed for e in of], np.int64),
+        group=coded([_group(each) for each in of]),
+        key=coded(keys),
+        value=pa.array(np.array(value, np.int64)),
+        offset=_offsets(at[0], of.__getitem__),
+        to=_offsets([e.to if e.f == "fetch" else None for e in of], of.__getitem__, ends),
+        end=_offsets(at[1], of.__getitem__, ends),
+        txn=np.array([NULL if each.txn is None else each.txn for each in of], np.int64),
+        answered=np.array([e.f in _ANSWERED and e.result is not None for e in of], np.bool_),
+        splits=splits,
+        offsets=_offsets(offsets, reader),
+        returned=pa.array(np.array(returned, np.int64)),
+        meanings=tuple(numbers),
+        objects=history,
+    )
+
+
+ENDS: Final = ("latest", "earliest")
+_ANSWERED: Final = ("fetch", "assign", "subscribe")
+_SAME: Final = ("line", "process", "invoked")
+_SAME_WORDS: Final = ("f", "outcome", "isolation", "mark", "error")
+
+
+def _places(each: Operation) -> Iterator[tuple[str | None, int | None, int | None]]:
+    """Of each row of an operation: key, offset, end."""
+    if each.f == "append":
+        yield each.key, each.result if each.outcome == OK else None, None
+    elif each.f == "fetch":
+        yield each.key, each.argument, each.end
+    elif each.f in ENDS:
+        yield each.key, None, each.result
+    elif each.f in OFFSETS:
+        yield from ((key, offset, None) for key, offset in each.argument[1])
+    else:
+        keys = each.argument if each.f in ("assign", "subscribe") else ()
+        keys = each.argument[1] if each.f in CALLBACKS else keys
+        yield from ((key, None, None) for key in keys or (None,))
+
+
+def _group(each: Operation) -> Any:
+    return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
+
+
+def _offsets(
+    told: Sequence[int | None], of: Callable[[int], Operation], most: int = OFFSET_MAX
+) -> Ints:
+    """A column of offsets. of: whose each is. Raises ValueError: one that no log can have."""
+    for at, value in enumerate(told):
+        if value is not None and not 0 <= value <= most:
+            what = f"operation {of(at).index} ({of(at).f}) has offset {value}"
+            raise ValueError(f"{what}: those of a log are 0 to {most}")
+    return np.array([NULL if value is None else value for value in told], np.int64)
 
 
 def history_of(rows: Rows, chosen: Ints | None = None) -> History:
     """The same as operations. chosen: only those of these rows, in order; no appends or fetches."""
-    index = operation_numbers(rows)
+    if rows.objects is not None:
+        if chosen is None:
+            return rows.objects
+        numbers = frozenset(rows.number[chosen].tolist())
+        kept = tuple([each for each in rows.objects.operations if each.index in numbers])
+        return msgspec.structs.replace(rows.objects, operations=kept)
     at = range(len(rows.operation)) if chosen is None else chosen.tolist()
     values: tuple[list[Any], list[Any]] = ([], [])
     if chosen is None:
         values = rows.value.to_pylist(), rows.returned.to_pylist()
     operations = []
-    for number, of in groupby(at, key=lambda row: int(index[row])):
+    for number, of in groupby(at, key=lambda row: int(rows.number[row])):
         [row, *more] = of
         operations.append(_operation(rows, number, [row, *more], values))
     return History(
@@ -103,10 +237,10 @@ def history_of(rows: Rows, chosen: Ints | None = None) -> History:
     )
 
 
-def operation_numbers(rows: Rows) -> Ints:
+def numbered(operation: Ints, f: Words) -> Ints:
     """Of each row, the number of its operation of the contract."""
-    new = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
-    return np.cumsum(new | rows.f.any_of(LOG_OPERATIONS)) - 1
+    new = np.concatenate(([True], operation[1:] != operation[:-1]))
+    return np.cumsum(new | f.any_of(LOG_OPERATIONS)) - 1
 
 
 def _operation(

@@ -246,7 +246,7 @@ class PartTables(NamedTuple):
     """The tables of runs `first_run` to `first_run + runs - 1`, by the names of `TABLES`.
 
     known: where whoever made the tables still has what `rows` and `inputs` hold, by the names of
-    these, in their order; it saves reading them again (traces/jobs/columns.py).
+    these, in their order; it saves reading them again (traces/steps/record.py).
     """
 
     first_run: int

@@ -88,7 +88,7 @@ def read_manifest(directory: Path) -> Manifest:
 
     Raises TraceError: there is none, it is damaged, or it is of another schema version.
     """
-    missing = "not a trace, or one never begun"
+    missing = "the folder is not a trace"
     inner = sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}"))
     if inner and not (directory / MANIFEST).exists():
         missing = f"its runs lie in folders of it: {', '.join(inner)}"

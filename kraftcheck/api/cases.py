@@ -22,8 +22,11 @@ TOP_LINES: Final = 20
 
 
 class Case(NamedTuple):
-    """One verdict. name: of a history, a model, a partition, or the verb. verdict: a value of
-    exits.VERDICTS. evidence: sentences, the smallest first. file, line: where a reader looks."""
+    """One verdict.
+
+    name: of a history, a model, a partition, or the verb. verdict: a value of exits.VERDICTS.
+    evidence: sentences, the smallest first. file, line: the place to look.
+    """
 
     name: str
     verdict: str

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import msgspec
 
-from kraftcheck.checking.logs import judge_log, judge_rows
+from kraftcheck.checking.logs import judge_log
 from kraftcheck.checking.objects import judge_objects
 from kraftcheck.checking.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.checking.properties import judge_property
@@ -31,7 +31,7 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     judged = None
     if writer is None and options.model in (AUTO, MODEL):
         rows = detect.rows_of(path, name)
-        judged = None if rows is None else judge_rows(rows, options)
+        judged = None if rows is None else judge_log(rows, facts_of(rows, MODEL, options), options)
     if judged is None:
         history = detect.read(path, name)
         judged = judge(history, options)

@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 
-from kraftcheck.checking.options import Options, facts_of_rows
-from kraftcheck.checking.terms import Terms, terms_of, terms_of_rows
+from kraftcheck.checking.options import Options
+from kraftcheck.checking.terms import Terms, terms_of
 from kraftcheck.exits import BadInput
 from kraftcheck.reference.clients.promises import Level, level_named
 from kraftcheck.traces import grouplog
 from kraftcheck.traces.checkers.assessment import Report, name_of
-from kraftcheck.traces.checkers.check import check_log, check_rows
+from kraftcheck.traces.checkers.check import check_log
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN
 from kraftcheck.traces.grouplog import Entry
 from kraftcheck.traces.history import LOG_OPERATIONS, History
 from kraftcheck.traces.report.judged import Judged, Object
-from kraftcheck.traces.rows import Rows
+from kraftcheck.traces.rows import Rows, rows_of
 
 
 def level_asked(options: Options) -> Level | None:
@@ -36,37 +36,42 @@ def level_asked(options: Options) -> Level | None:
 
 
 def judge_log(
-    history: History, facts: dict[str, Any], options: Options, terms: Terms | None = None
+    history: History | Rows, facts: dict[str, Any], options: Options, terms: Terms | None = None
 ) -> Judged:
     """Each partition of a history, against `terms`, or what is known of it where it lies.
 
     Raises BadInput: no such level, no operation on a log, or a damaged recording beside it.
     """
     level = level_asked(options)
-    if not any(each.f in LOG_OPERATIONS for each in history.operations):
-        raise BadInput("no operation on a partition's log")
-    terms = terms or terms_of(Path(history.source), history, options)
+    path = Path(history.source)
     try:
+        rows = rows_of(history)
+        if not rows.f.any_of(LOG_OPERATIONS).any():
+            raise BadInput("no operation on a partition's log")
+        terms = terms or terms_of(path, rows, options)
         found = check_log(
-            history,
+            rows,
             terms.promise,
             terms.configuration,
             level=level,
             gaps=terms.gaps,
             complete=terms.complete,
-            groups=_groups_beside(Path(history.source)),
+            groups=_groups_beside(path),
         )
     except ValueError as error:
         raise BadInput(str(error)) from None
     judged = _judged(found, facts, terms)
-    if not history.real_time:
+    told = rows.objects
+    if told is None:
+        return judged
+    if not told.real_time:
         judged = _without_real_time(judged)
-    if judged.verdict == UNKNOWN and judged.reason and history.omissions.reads:
+    if judged.verdict == UNKNOWN and judged.reason and told.omissions.reads:
         # It may have been said already that consumers read to the end.
         reason = f"{judged.reason.partition(': say ')[0]}; but not every read was recorded"
         return msgspec.structs.replace(judged, reason=reason)
-    if history.omissions.dropped and judged.verdict == HOLDS:
-        reason = f"not everything was recorded: {history.omissions.dropped}"
+    if told.omissions.dropped and judged.verdict == HOLDS:
+        reason = f"not everything was recorded: {told.omissions.dropped}"
         return msgspec.structs.replace(judged, verdict=UNKNOWN, reason=reason)
     return judged
 
@@ -81,23 +86,6 @@ def _without_real_time(judged: Judged) -> Judged:
         level=None if held is None else name_of(held),
         promised=None if wanted is None else name_of(wanted),
     )
-
-
-def judge_rows(rows: Rows, options: Options) -> Judged | None:
-    """As `judge_log` of the same operations; None: these can be judged as operations alone. Raises
-    as it does.
-    """
-    terms = terms_of_rows(rows, options)
-    found = check_rows(
-        rows,
-        terms.promise,
-        terms.configuration,
-        level=level_asked(options),
-        gaps=terms.gaps,
-        complete=terms.complete,
-        groups=_groups_beside(Path(rows.source)),
-    )
-    return None if found is None else _judged(found, facts_of_rows(rows, options), terms)
 
 
 def _groups_beside(path: Path) -> tuple[Entry, ...]:

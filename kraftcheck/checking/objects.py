@@ -15,6 +15,7 @@ import msgspec
 from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers import models
+from kraftcheck.traces.checkers.log import MODEL as LOGS
 from kraftcheck.traces.checkers.models import MultiRegister, Register, as_transactions
 from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.checkers.search import Limits, check
@@ -35,11 +36,12 @@ def model_named(name: str) -> Model:
         return models.model_named(name)
     module, colon, attribute = name.partition(":")
     if not colon:
-        near = get_close_matches(name, [*models.MODELS, *PROPERTIES], 1)
-        known = ", ".join([*models.MODELS, *PROPERTIES])
+        known = [*models.MODELS, LOGS, *PROPERTIES]
+        near = get_close_matches(name, known, 1)
+        there = ", ".join(known)
         if near:
-            raise BadInput(f"no model {name!r}: did you mean {near[0]}? There are {known}")
-        raise BadInput(f"no model {name!r}; there are {known}, and your own as module:Class")
+            raise BadInput(f"no model {name!r}: did you mean {near[0]}? There are {there}")
+        raise BadInput(f"no model {name!r}; there are {there}, and your own as module:Class")
     with _modules_here():
         try:
             found = getattr(importlib.import_module(module), attribute)()

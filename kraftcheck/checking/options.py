@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +15,9 @@ import numpy as np
 
 from kraftcheck import artifacts
 from kraftcheck.osutil import commands
-from kraftcheck.traces.checkers.log import MODEL
 from kraftcheck.traces.history import FAIL, INDETERMINATE, History
 from kraftcheck.traces.report.judged import Judged
-from kraftcheck.traces.rows import Rows, operation_numbers
+from kraftcheck.traces.rows import Rows
 
 AUTO = "auto"
 PAGES_MAX = 20
@@ -73,38 +73,28 @@ def page_name(source: str) -> str:
     return f"{readable}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
 
 
-def facts_of(history: History, model: str, options: Options) -> dict[str, Any]:
+def facts_of(history: History | Rows, model: str, options: Options) -> dict[str, Any]:
     """What a judgement says of the history itself."""
-    outcomes = [operation.outcome for operation in history.operations]
+    if isinstance(history, Rows):
+        _, first = np.unique(history.number, return_index=True)
+        codes, names = history.outcome.codes[first], history.outcome.names
+        outcomes = Counter(names[code] for code in codes.tolist())
+        processes, note = len(np.unique(history.process)), None
+    else:
+        outcomes = Counter(each.outcome for each in history.operations)
+        processes = len({each.process for each in history.operations})
+        note = history.note
     return {
         "file": history.source,
         "format": history.format,
         "model": model,
-        "operations": len(outcomes),
-        "indeterminate": outcomes.count(INDETERMINATE),
-        "failed": outcomes.count(FAIL),
-        "processes": len({operation.process for operation in history.operations}),
+        "operations": outcomes.total(),
+        "indeterminate": outcomes[INDETERMINATE],
+        "failed": outcomes[FAIL],
+        "processes": processes,
         "unit": history.time_unit,
-        "note": history.note or "",
+        "note": note or "",
         "command": command(history.source, options),
-    }
-
-
-def facts_of_rows(rows: Rows, options: Options) -> dict[str, Any]:
-    """The same of a partition log's operations in columns."""
-    index = operation_numbers(rows)
-    _, first = np.unique(index, return_index=True)
-    outcome = {name: rows.outcome.are(name)[first] for name in (INDETERMINATE, FAIL)}
-    return {
-        "file": rows.source,
-        "format": rows.format,
-        "model": MODEL,
-        "operations": len(first),
-        "indeterminate": int(outcome[INDETERMINATE].sum()),
-        "failed": int(outcome[FAIL].sum()),
-        "processes": len(np.unique(rows.process)),
-        "unit": rows.time_unit,
-        "command": command(rows.source, options),
     }
 
 

@@ -8,7 +8,7 @@ Kafka's defaults, with nothing gone wrong: the strongest promise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,12 +28,12 @@ from kraftcheck.reference.clients.promises import (
     Promise,
     promised,
 )
-from kraftcheck.traces.checkers import bulk, log
+from kraftcheck.traces.checkers import log
 from kraftcheck.traces.checkers.check import SECOND, configuration_in
 from kraftcheck.traces.checkers.members import has_members
-from kraftcheck.traces.checkers.settled import told_in_steps
+from kraftcheck.traces.checkers.settled import in_steps
 from kraftcheck.traces.grouplog import GROUPS
-from kraftcheck.traces.history import Annotation, History, Omissions
+from kraftcheck.traces.history import Annotation, Omissions
 from kraftcheck.traces.rows import Rows
 
 TOO_LONG: Final = "what takes too long"
@@ -103,74 +103,40 @@ def recorded_beside(path: Path) -> Recorded | None:
         raise BadInput(f"{place}: {error.strerror}") from None
 
 
-class Told(NamedTuple):
-    """What terms take from the history itself. configuration: that it implies. gaps: whether
-    offsets may hold what no client wrote. timed: whether it is asked what takes too long, if there
-    are times."""
-
-    annotations: Sequence[Annotation]
-    time_unit: str
-    configuration: Callable[[], Configuration]
-    gaps: Callable[[Configuration], bool]
-    timed: bool
-    omissions: Omissions = Omissions()
-
-
-def terms_of(path: Path, history: History, options: Options) -> Terms:
+def terms_of(path: Path, rows: Rows, options: Options) -> Terms:
     """Raises BadInput: a damaged recording, numbers of replicas that cannot be, or faults in the
     history of which nobody says what they can have done.
     """
-    told = Told(
-        history.annotations,
-        history.time_unit,
-        lambda: msgspec.structs.replace(configuration_in(history), **history.configuration),
-        lambda configuration: log.gaps_in(history, configuration),
-        told_in_steps(history) or has_members(history),
-        history.omissions,
-    )
-    return _terms(path, told, options)
-
-
-def terms_of_rows(rows: Rows, options: Options) -> Terms:
-    """As of the same operations."""
-    told = Told(
-        rows.annotations,
-        rows.time_unit,
-        lambda: bulk.configuration_of(rows),
-        lambda configuration: bulk.gaps_in(rows, configuration),
-        bulk.has_members(rows),
-    )
-    return _terms(Path(rows.source), told, options)
-
-
-def _terms(path: Path, told: Told, options: Options) -> Terms:
+    said = {} if rows.objects is None else rows.objects.configuration
+    omissions = Omissions() if rows.objects is None else rows.objects.omissions
+    told = msgspec.structs.replace(configuration_in(rows), **said)
     beside = recorded_beside(path)
     given = {name: value for name, value in options.configuration.items() if value is not None}
     if beside is None and "faults" not in given and options.level is None:
-        _ask_for_faults(told.annotations)
+        _ask_for_faults(rows.annotations)
     if beside is None:
-        configuration, envelope = told.configuration(), NOTHING
+        configuration, envelope = told, NOTHING
     else:
-        configuration = beside.over(told.configuration())
+        configuration = beside.over(told)
         envelope = beside.went_wrong(configuration)
     configuration = _with(configuration, given)
     envelope = FAULTS[given["faults"]] if "faults" in given else envelope
     complete = given.get("complete", None if beside is None else beside.complete)
-    if told.omissions.reads and complete:
+    if omissions.reads and complete:
         complete = None
     try:
         promise = promised(configuration, envelope)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    gaps = told.gaps(configuration)
+    gaps = log.gaps_in(rows, configuration)
     assumed = in_words(configuration)
     assumed["what went wrong"] = _went_wrong(envelope)
     explained = "explained" if gaps else "none"
     assumed["offsets that nobody is known to have written"] = explained
-    if told.time_unit not in SECOND and told.timed:
+    if rows.time_unit not in SECOND and (in_steps(rows) or has_members(rows)):
         assumed[TOO_LONG] = "not asked: the history has no times"
-    if told.omissions.told:
-        assumed[NOT_RECORDED] = "; ".join(told.omissions.told)
+    if omissions.told:
+        assumed[NOT_RECORDED] = "; ".join(omissions.told)
     assumed["known from"] = _known(beside, given)
     assumed["consumers read to the end"] = READ_TO_THE_END[complete]
     return Terms(promise, gaps, complete, assumed, configuration)
@@ -185,8 +151,8 @@ def _ask_for_faults(annotations: Sequence[Annotation]) -> None:
             f"{len(faults)} faults (such as {label})" if len(faults) > 1 else f"a fault ({label})"
         )
         raise BadInput(
-            f"it tells of {told}: say "
-            "what they can have done, with --faults clean, lossy or unclean (none: nothing at all)"
+            f"the history contains {told}: state their worst effect with --faults none, clean, "
+            "lossy or unclean"
         )
 
 

@@ -23,8 +23,7 @@ from kraftcheck.reference.kit.cover import tell
 from kraftcheck.reference.protocols import kind_of_row, protocol_of
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
-from kraftcheck.traces.counterexamples.following import follow
-from kraftcheck.traces.counterexamples.moves import converted
+from kraftcheck.traces.counterexamples.moves import way
 from kraftcheck.traces.counterexamples.plain import follow_graph
 from kraftcheck.traces.cover.matching import ABSENT, Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
@@ -74,30 +73,28 @@ class _Graph:
 
 
 def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
-    """The schedule of a shortest path to a state: what TLC shows on it is followed by the reference
-    as a counterexample is.
+    """The schedule of a shortest path to a state.
+
+    The reference follows what TLC shows on the path, as it follows a counterexample.
 
     Raises:
-        BadInput: there is none: on the way happens what no schedule lets happen.
+        BadInput: there is none; a step of the path is possible in no schedule.
     """
     constants, shown = graph.composition.constants, graph.shown(state)
     none = f"no schedule comes to state {state}"
     protocol = protocol_of(constants)
     try:
-        if not protocol.by_chance:
-            followed = follow(shown, cfg, None)
-            if followed.missing:
-                raise BadInput(f"{none}: {followed.missing[0]}")
-            made = converted(followed.machine, followed.options, None, followed.moves)
-            if made.unmade:
-                raise BadInput(f"{none}: {made.unmade[0]!r} is no move of one")
-            return made.script
-        way = follow_graph(protocol, constants, shown)
+        if protocol.by_chance:
+            found = follow_graph(protocol, constants, shown)
+        else:
+            found = way(None, cfg, shown, None)
     except ToolError as error:
         raise BadInput(f"{none}: the graph begins where no schedule does ({error})") from None
-    if way.missing:
-        raise BadInput(f"{none}: none makes move {way.reached} of the path at this moment")
-    return way.script
+    if found.missing:
+        raise BadInput(f"{none}: none makes move {found.reached} of the path at this moment")
+    if found.unmade:
+        raise BadInput(f"{none}: {found.unmade[0]!r} is no move of one")
+    return found.script
 
 
 def document(graph: _Graph, name: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
-"""When did a failure become inevitable? Futures are drawn from each prefix of a failing run. The
-share of them that fail is a curve over the run; where it jumps, the decisive step was taken.
+"""When did a failure become inevitable?
+
+Futures are drawn from each prefix of a failing run. The share of them that fail is a curve over the
+run; where it jumps, the decisive step was taken.
 
 A run of a campaign is its choices (reference/sim/choices.py). A prefix is the choices that were
 made before a step was recorded; another seed makes the rest. So futures have the run's faults, and
@@ -63,8 +65,11 @@ SCHEMA: Final = pa.schema([("at", pa.int64()), ("failed", pa.int64()), ("calm", 
 
 
 class Point(NamedTuple):
-    """A prefix. at: its length, in steps or moves. low, high: 95 % of the share (Wilson). calm:
-    whether it fails when all faults end here; None: not asked."""
+    """A prefix.
+
+    at: its length, in steps or moves. low, high: 95 % interval of the share (Wilson). calm: whether
+    it fails when all faults end here; None: not tried.
+    """
 
     at: int
     failed: int
@@ -84,9 +89,12 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """unit: step or move. failure: how the run fails. decided: what was done at each place of
-    `points`, in words. jump: the index of the point behind the largest rise; None, if no rise is
-    larger than chance."""
+    """The shares of all prefixes, and the decision at the largest rise.
+
+    unit: step or move. failure: how the run fails. decided: what was done at each place of
+    `points`, in words. jump: the index of the point after the largest rise; None, if no rise is
+    larger than chance.
+    """
 
     unit: str
     failure: str
@@ -165,8 +173,10 @@ class _CountingChooser:
 
 
 class RunSource(NamedTuple):
-    """A run of a campaign; options: those that are not drawn. Guided campaigns' runs are made of
-    choices, others of a seed (`genome`)."""
+    """A run of a campaign; options: those that are not drawn.
+
+    Guided campaigns' runs are made of choices, others of a seed (`genome`).
+    """
 
     scenario: str
     bug: str | None
@@ -207,8 +217,10 @@ def _failure_of(result: RunResult) -> str:
 
 
 class MovesSource(NamedTuple):
-    """A schedule of moves. healed: its failure shows only in the healed end, so that each future
-    has one."""
+    """A schedule of moves.
+
+    healed: its failure shows only in the healed end, so each future has one.
+    """
 
     script: Script
     healed: bool = False

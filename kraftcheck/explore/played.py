@@ -65,9 +65,10 @@ NO_STEP: Final = "no node takes a step"
 
 
 class Offer(NamedTuple):
-    """A move that is possible. base: the words without what makes it a variant. variant: of
-    VARIANTS; empty for the input as it usually comes. node: whose it is, by the name of its state,
-    or empty. kind: message, own, client or fault.
+    """A possible move.
+
+    base: the words without the variant. variant: of VARIANTS; empty for the usual input. node: the
+    one that moves, by the name of its state, or empty. kind: message, own, client or fault.
     """
 
     words: str

@@ -60,8 +60,11 @@ PREFIXES: Final = 16
 
 
 class _Asked(msgspec.Struct, kw_only=True):
-    """A request. moves: the path. text: a schedule in place of all that. fitting: make the moves up
-    to the first that is not possible. count, role: of a walk. futures: of each prefix."""
+    """A request.
+
+    moves: the path. text: a schedule in place of the path. fitting: make the moves up to the first
+    impossible one. count, role: of a walk. futures: of each prefix.
+    """
 
     machine: str = ""
     bug: str | None = None
@@ -229,7 +232,7 @@ def _bug_named(what: str) -> Any:
     try:
         return known_bug(what)
     except UnknownBug as error:
-        kinds = f"{what!r:.60} is no protocol ({', '.join(MACHINES)}) and no file"
+        kinds = f"{what!r:.60} is neither a protocol ({', '.join(MACHINES)}) nor a file"
         raise UnknownBug(f"{kinds}; {error}") from None
 
 

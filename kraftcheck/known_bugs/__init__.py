@@ -8,12 +8,9 @@ schedules      moves that lead to where seeds hardly come
 witnesses      the runs in which each bug was found, stored
 detecting      `bugs run`: every expected detection, found again
 hunting        the first run in which an oracle finds a bug
-departures     the steps of a run that the correct protocol would not take
-side_by_side   campaigns of one bug, asked about together
 campaigns      how many runs that takes, measured
 figures        what the measurements say: medians and intervals
 matrix         `bugs matrix`: bugs by oracles, with figures
-reasons        why some bugs are seen by one oracle
 own_rules      a substitution of one's own in Python, refused or loaded
 own_overlay    the same in TLA+
 own_runs       runs and schedules with it, held against the correct protocol

@@ -1,8 +1,6 @@
-"""Steps that tell mutants of the specs apart: recorded ones, and attempts that no run made.
+"""Attempts: inputs that rows did not have in their runs, and what the reference makes of them.
 
-A *battery* is a list of steps of the correct reference under one set of constants, judged in one
-frame: every distinct step of some runs, and attempts. An attempt takes a row that some run had, and
-gives it an input
+An attempt takes a row that some run had, and gives it an input
 
 * that another moment of the runs had for the same node, or
 * one that differs from such an input in one field: the value is one that another input of the same
@@ -16,11 +14,8 @@ defined, which lists are empty. Few rows are of the rare shapes, and there rules
 Where such an input is no message (a crash, a timer), what becomes of the row is given one more that
 is none: so every row is crashed and started again.
 
-What the reference makes of it, a refusal, an error, nothing at all, is the step. A spec whose guard
-is dropped must then refuse some step that the reference took, or allow what the reference refused.
-
 Law of this file: what is right is not decided here. Inputs that the reference asserts no cluster to
-make are left out. On all others the correct reference and the correct spec agree.
+make are left out.
 """
 
 from __future__ import annotations
@@ -30,22 +25,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from kraftcheck.known_bugs import schedules
 from kraftcheck.known_bugs.witnesses import WATCHED, Hunt
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import NOBODY
 from kraftcheck.reference.kit.log import EpochEnd
-from kraftcheck.reference.protocols import PROTOCOLS, kind_named, kind_of
+from kraftcheck.reference.protocols import PROTOCOLS, kind_of
 from kraftcheck.reference.runner.run import Run
 from kraftcheck.reference.runner.scenarios import FAMILIES
-from kraftcheck.reference.runner.scripted import recorded as replayed
-from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.step_frames import DISABLED, step_frame
-from tla_utils import CheckOptions, StepFrame, StepTable, Value, check_steps
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import DISABLED
 
 RUNS: Final = 60
 ROWS: Final = 80
@@ -56,17 +45,8 @@ CHANGES: Final = 4
 """In so many ways the input of each recorded step is changed."""
 AFTERWARDS: Final = 4
 """So many times as many rows are given a second input that is no message."""
-SMALL: Final = 8
-"""One step in so many is judged first."""
 MOST: Final = 3000
 """So many recorded steps are taken at most, evenly."""
-
-SCHEDULES: Mapping[str, tuple[str, ...]] = {
-    "PartitionRules": ("cut-to-older-epoch.moves", "last-leader-came-back.moves")
-}
-"""By module of rules, schedules of the correct protocol (schedules.py) that come to rows that no
-run had. Their steps are judged as they are: nothing is attempted."""
-
 
 Recorded: TypeAlias = dict[str, dict[tuple[int, Any, Any], Step]]
 """By kind of node, the distinct steps."""
@@ -82,54 +62,6 @@ def hunts(module: str) -> tuple[Hunt, ...]:
         if module in {rules.__name__ for rules in protocol.rules} and protocol.name in FAMILIES
         for fixed in FAMILIES[protocol.name].fixed
     )
-
-
-class Battery(NamedTuple):
-    """Steps under one set of constants. recorded: so many of them were taken in runs."""
-
-    frame: StepFrame
-    form: Abstraction
-    steps: tuple[Step, ...]
-    recorded: int
-
-    def refused(self, frame: StepFrame, options: CheckOptions) -> list[int]:
-        """The steps that a spec with this frame does not allow, or cannot evaluate."""
-        columns = [as_columns(self.form, step) for step in self.steps]
-        return check_steps(frame, StepTable.from_steps(columns), options).numbers("rejected")
-
-    def only(self, numbers: Iterable[int]) -> Battery:
-        """The battery of these steps alone, in ascending order."""
-        kept = list(numbers)
-        return self._replace(
-            steps=tuple(self.steps[at] for at in kept),
-            recorded=sum(at < self.recorded for at in kept),
-        )
-
-    def parts(self) -> tuple[Battery, Battery]:
-        """A small part, taken evenly, and the rest."""
-        every = range(len(self.steps))
-        return self.only(every[::SMALL]), self.only(at for at in every if at % SMALL)
-
-
-def batteries(
-    module: str,
-    runs: int = RUNS,
-    rows: int = ROWS,
-    changes: int = CHANGES,
-    bug: str | None = None,
-) -> Iterator[Battery]:
-    """The batteries of a module of rules: the same ones each time. bug: in whatever is attempted;
-    what is recorded is of the correct reference.
-    """
-    for hunt in hunts(module):
-        constants, recorded = _recorded(hunt, runs)
-        for kind, known in recorded.items():
-            taken_steps = _taken_steps(known)
-            tried = _attempts(_Taking(constants, bug), taken_steps, rows, changes)
-            made = [step for step in tried if _key(step) not in known]
-            yield _battery(kind, constants, taken_steps, made)
-    for name in SCHEDULES.get(module, ()):
-        yield from of_schedule(schedules.stored(name))
 
 
 class Differing(NamedTuple):
@@ -150,10 +82,10 @@ def differing(module: str, bug: str, seed: int = 1) -> Differing:
     tried, steps = 0, list[Step]()
     for hunt in hunts(module):
         own = msgspec.structs.replace(hunt, bug=bug, seed=seed)
-        constants, recorded = _recorded(own, RUNS)
-        correct = _Taking(constants, None)
-        for known in recorded.values():
-            for step in _attempts(_Taking(constants, bug), _taken_steps(known), ROWS, CHANGES):
+        constants, of_kinds = recorded(own, RUNS)
+        correct = Taking(constants, None)
+        for known in of_kinds.values():
+            for step in attempted(Taking(constants, bug), taken_steps(known), ROWS, CHANGES):
                 tried += 1
                 other = correct.step(step.node, step.before, step.input)
                 if other is not None and other != step:
@@ -161,44 +93,32 @@ def differing(module: str, bug: str, seed: int = 1) -> Differing:
     return Differing(tried, tuple(steps))
 
 
-def _recorded(hunt: Hunt, runs: int) -> tuple[Any, Recorded]:
+def recorded(hunt: Hunt, runs: int) -> tuple[Any, Recorded]:
     """The constants that all runs of a hunt have, and their distinct steps."""
     recorded: Recorded = {}
     constants: Any = None
     for number in range(runs):
         run = hunt.run(WATCHED, number)
         constants = run.result.constants
-        _enter(run, recorded)
+        enter(run, recorded)
     return constants, recorded
 
 
-def _taken_steps(known: Mapping[tuple[int, Any, Any], Step]) -> list[Step]:
+def taken_steps(known: Mapping[tuple[int, Any, Any], Step]) -> list[Step]:
     return _thinned([known[key] for key in sorted(known, key=_order)], MOST)
 
 
-def of_schedule(script: Script) -> Iterator[Battery]:
-    """The distinct steps of a schedule, by the kinds of nodes that took them.
-
-    Raises BadInput: a move is not possible.
-    """
-    run, _ = replayed(schedules.made(script, WATCHED, script.bug))
-    recorded: Recorded = {}
-    _enter(run, recorded)
-    for kind, known in recorded.items():
-        yield _battery(kind, run.result.constants, [*known.values()], ())
-
-
-def _enter(run: Run, recorded: Recorded) -> None:
+def enter(run: Run, recorded: Recorded) -> None:
     for taken in run.steps:
         step = Step(
             taken.action, taken.node, taken.before, taken.input, taken.after, taken.sent,
             taken.ignored,
         )  # fmt: skip
         known = recorded.setdefault(kind_of(run.result.constants, taken.node).name, {})
-        known[_key(step)] = step
+        known[key_of(step)] = step
 
 
-def _key(step: Step) -> tuple[int, Any, Any]:
+def key_of(step: Step) -> tuple[int, Any, Any]:
     return step.node, step.before, step.input
 
 
@@ -211,31 +131,6 @@ def _encoded(input: Any) -> bytes:
     return type(input).__name__.encode() + msgspec.json.encode(input)
 
 
-def _battery(kind: str, constants: Any, recorded: Sequence[Step], tried: Sequence[Step]) -> Battery:
-    frame = step_frame(kind_named(kind), constants, refusals=True)
-    return Battery(frame, _Remembering(constants), (*recorded, *tried), len(recorded))
-
-
-class _Remembering(Abstraction):
-    """Gives the same object its form once: most rows are given many inputs, and most inputs to many
-    rows."""
-
-    def __init__(self, constants: Any) -> None:
-        super().__init__(constants)
-        # With the object itself: a number that nobody holds may be another's later.
-        self._forms: dict[int, tuple[Any, Value]] = {}
-
-    def row(self, row: Any) -> Value:
-        if id(row) not in self._forms:
-            self._forms[id(row)] = row, super().row(row)
-        return self._forms[id(row)][1]
-
-    def input(self, input: Any) -> Value:
-        if id(input) not in self._forms:
-            self._forms[id(input)] = input, super().input(input)
-        return self._forms[id(input)][1]
-
-
 def _thinned(items: Sequence[Any], most: int) -> list[Any]:
     """At most so many of them, evenly."""
     stride = max(1, -(-len(items) // most))
@@ -245,7 +140,7 @@ def _thinned(items: Sequence[Any], most: int) -> list[Any]:
 # -- Attempts
 
 
-def _attempts(taking: _Taking, recorded: Sequence[Step], rows: int, changes: int) -> Iterator[Step]:
+def attempted(taking: Taking, recorded: Sequence[Step], rows: int, changes: int) -> Iterator[Step]:
     tried: set[tuple[int, Any, Any]] = set()
     known: dict[tuple[type, str], set[Any]] = {}
     _note({step.input for step in recorded}, known)
@@ -384,7 +279,7 @@ def _mutated(value: Any, known: Known) -> Iterator[Any]:
                 yield changed
 
 
-class _Taking:
+class Taking:
     """What the reference makes of an attempt."""
 
     def __init__(self, constants: Any, bug: str | None) -> None:

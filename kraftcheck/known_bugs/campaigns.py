@@ -1,10 +1,10 @@
 """`bugs campaigns`: how many runs each oracle needs to find each bug, measured for hours.
 
 A campaign is a seed and a limit; in it every oracle is asked until each has found the bug or the
-limit is reached (hunting.py). The step relation is asked about all campaigns of a bug together
-(side_by_side.py), since TLC's start is what it costs. What a campaign found is written at once, so
-that the work goes on where it was stopped, and a partial measurement is a measurement with fewer
-campaigns. TLC needs no seed: its counterexamples are searched from the beginning and stored, once.
+limit is reached (hunting.py), the step relation about all campaigns of a bug together. What a
+campaign found is written at once, so that the work goes on where it was stopped, and a partial
+measurement is a measurement with fewer campaigns. TLC needs no seed: its counterexamples are
+searched from the beginning and stored, once.
 
 Law of this file: a campaign that was not finished counts for nothing.
 """
@@ -26,9 +26,8 @@ from kraftcheck.known_bugs import figures, violations
 from kraftcheck.known_bugs.detecting import expected
 from kraftcheck.known_bugs.entries import models_of
 from kraftcheck.known_bugs.figures import Figure, Measured
-from kraftcheck.known_bugs.hunting import hunt_down
+from kraftcheck.known_bugs.hunting import first_refused, hunt_down
 from kraftcheck.known_bugs.oracles import Oracle
-from kraftcheck.known_bugs.side_by_side import first_refused
 from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.runner.run import forget

@@ -49,10 +49,10 @@ def _by_histories(place: Path) -> Opinion | None:
         said = f"its own promise is broken: {own.said}"
         return msgspec.structs.replace(own, verdict=NOTHING, said=said)
     for run, level in default_levels(place):
-        found = oracles.histories(place, name_of(level), run)
+        found = oracles.judge("histories", place, level=name_of(level), run=run)
         if found.verdict == FOUND:
             said = f"its own promise holds; with the default configuration: {found.said}"
-            return msgspec.structs.replace(found, said=said, folder=str(place), run=run)
+            return msgspec.structs.replace(found, said=said)
     return None
 
 

@@ -25,9 +25,9 @@ import msgspec
 from kraftcheck import exits
 from kraftcheck.known_bugs import controls, oracles, schedules
 from kraftcheck.known_bugs.entries import is_asked_in, manifest_of, models_of, scenario_of
-from kraftcheck.known_bugs.oracles import FOUND, NOTHING, UNKNOWN, Opinion, Oracle
+from kraftcheck.known_bugs.oracles import FOUND, KINDS, NOTHING, UNKNOWN, Opinion, Oracle
 from kraftcheck.known_bugs.runs import consult, differs, record, record_numbers
-from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness, hunt_of
+from kraftcheck.known_bugs.witnesses import Hunt, Witness, hunt_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bug as known_bug
@@ -36,12 +36,6 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.jobs.backends import Pool
 from tla_utils import RunOptions
 
-KINDS: dict[str, str] = {
-    "steps": WATCHED,
-    "invariants": WATCHED,
-    "histories": UNWATCHED,
-    "progress": UNWATCHED,
-}
 MISSED, CLEAN, SURPRISE, APART = "missed", "clean", "surprise", "apart"
 
 _CODES = {MISSED: exits.VIOLATED, UNKNOWN: exits.UNKNOWN}

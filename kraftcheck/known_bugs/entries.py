@@ -53,6 +53,11 @@ def models_of(manifest: Manifest, bug: str) -> list[Model]:
     ]
 
 
+def without_overlay(entry: Bug) -> str:
+    """Why the specs do not have the bug; empty if they do."""
+    return entry.no_overlay or ("a configuration, nothing is replaced" * entry.is_control)
+
+
 def scenario_of(entry: Bug) -> str | None:
     """The scenario of the bug's own protocol, or None where there is none yet. A producer's rules
     are met where it has several partitions."""

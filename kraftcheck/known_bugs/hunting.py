@@ -1,100 +1,78 @@
 """Hunts: the first run in which each oracle finds a bug, in the order of their numbers.
 
 Law of this file: every run up to the limit is looked at by every oracle asked, so that a witness is
-the first there is, and none is a statement about all of them. The step relation is asked of runs in
-which the bug answered otherwise than the correct rule; no other run can differ from the spec by it.
-What an oracle finds counts only where it is the bug's doing: where the run is another than the one
-that the same seed makes of the correct protocol, and the same oracle finds nothing in that one.
+the first there is, and none is a statement about all of them. What an oracle finds counts only
+where it is the bug's doing: where the run is another than the one that the same seed makes of the
+correct protocol, and the same oracle finds nothing in that one.
+
+The step relation is asked about departures alone (traces/counterexamples/departures.py). TLC's
+start is what a question costs, so it is asked of several hunts side by side: every hunt that has
+not found the bug puts the departures of its next suspicious runs, one run of each first, then two,
+four, eight. What comes out for a hunt is what it would find alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
 from kraftcheck.known_bugs import oracles
-from kraftcheck.known_bugs.oracles import FOUND, Oracle
-from kraftcheck.known_bugs.runs import consult, differs, record_batch, record_numbers
+from kraftcheck.known_bugs.oracles import FOUND, STEPS, Oracle
+from kraftcheck.known_bugs.runs import differs, record_batch, record_numbers
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness
 from kraftcheck.reference.runner.run import forget
-from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.counterexamples.departures import Departures
+from kraftcheck.traces.jobs.allowed import Allowed
 
 BATCH = 100
 """So many runs are judged at once."""
-JUDGED_AT_ONCE = 4
-"""Of runs in which the bug made a difference, so many go to TLC at once."""
 
 
-def hunt_down(
-    hunt: Hunt,
-    wanted: Collection[str],
-    limit: int,
-    told: Callable[[int], None] | None = None,
-) -> dict[str, Witness]:
-    """The witnesses that the first `limit` runs hold, by oracle. told: how many runs are done."""
+def hunt_down(hunt: Hunt, wanted: Collection[str], limit: int) -> dict[str, Witness]:
+    """The witnesses that the first `limit` runs hold, by oracle."""
     found: dict[str, Witness] = {}
-    suspects: list[int] = []
     for first in range(0, limit, BATCH):
-        missing = [oracle for oracle in wanted if oracle not in found]
+        missing = [oracle for oracle in wanted if oracle not in (*found, STEPS)]
         if not missing:
             break
         numbers = range(first, min(first + BATCH, limit))
-        if "invariants" in missing or "steps" in missing:
-            _watched(hunt, numbers, missing, found, suspects)
-        if "histories" in missing or "progress" in missing:
-            _unwatched(hunt, numbers, missing, found)
-        if told:
-            told(numbers[-1] + 1)
+        if "invariants" in missing:
+            _watched(hunt, numbers, found)
+        _unwatched(hunt, numbers, missing, found)
         forget()
+    if STEPS in wanted:
+
+        def decided(_: Hunt, number: int | None) -> None:
+            if number is not None:
+                found[STEPS] = Witness(seed=hunt.seed, run=number)
+
+        with TemporaryDirectory(prefix="hunt-") as folder:
+            first_refused([hunt], limit, Allowed(Path(folder)), decided)
     return found
 
 
-def _watched(
-    hunt: Hunt,
-    numbers: range,
-    missing: Collection[str],
-    found: dict[str, Witness],
-    suspects: list[int],
-) -> None:
+def _watched(hunt: Hunt, numbers: range, found: dict[str, Witness]) -> None:
     for number in numbers:
-        open_now = set(missing) - set(found)
-        if (
-            "invariants" in open_now
-            and hunt.run(WATCHED, number).result.violations
-            and is_the_bugs(hunt, "invariants", number)
-        ):
+        violated = hunt.run(WATCHED, number).result.violations
+        if violated and is_the_bugs(hunt, "invariants", number):
             found["invariants"] = Witness(seed=hunt.seed, run=number)
-        if "steps" in open_now:
-            if consult(hunt, [number]).effective:
-                suspects.append(number)
-            if len(suspects) == JUDGED_AT_ONCE or (suspects and number == numbers[-1]):
-                _ask_steps(hunt, suspects, found)
-                suspects.clear()
-        if not {"invariants", "steps"} & set(missing) - set(found):
             return
-
-
-def _ask_steps(hunt: Hunt, suspects: list[int], found: dict[str, Witness]) -> None:
-    with TemporaryDirectory(prefix="hunt-") as folder:
-        place = record_numbers(Path(folder), hunt, WATCHED, suspects)
-        # Nobody reads here how they differ.
-        opinion = oracles.steps(place, Pool(1), explain=0)
-        if opinion.verdict == FOUND:
-            found["steps"] = Witness(seed=hunt.seed, run=min(opinion.found_runs))
 
 
 def _unwatched(
     hunt: Hunt, numbers: range, missing: Collection[str], found: dict[str, Witness]
 ) -> None:
+    both: tuple[Oracle, ...] = ("histories", "progress")
+    asked = [oracle for oracle in both if oracle in missing]
+    if not asked:
+        return
     with TemporaryDirectory(prefix="hunt-") as folder:
         place = record_batch(Path(folder) / UNWATCHED, hunt, UNWATCHED, numbers[0], len(numbers))
-        both: tuple[Oracle, ...] = ("histories", "progress")
-        for oracle in both:
-            if oracle not in missing:
-                continue
+        for oracle in asked:
             opinion = oracles.judge(oracle, place)
             own = (n for n in sorted(opinion.found_runs) if is_the_bugs(hunt, oracle, n))
             number = next(own, None)
@@ -112,3 +90,71 @@ def is_the_bugs(hunt: Hunt, oracle: Oracle, number: int) -> bool:
     with TemporaryDirectory(prefix="hunt-") as folder:
         place = record_numbers(Path(folder), twin, UNWATCHED, [number])
         return oracles.judge(oracle, place).verdict != FOUND
+
+
+# -- The step relation
+
+Decided = Callable[[Hunt, int | None], None]
+
+
+class _Campaign:
+    """One of them. suspects: runs with departures that wait for verdicts, by number."""
+
+    def __init__(self, hunt: Hunt) -> None:
+        self.hunt = hunt
+        self.next = 0
+        self.suspects: dict[int, list[bytes]] = {}
+        self.found: int | None = None
+
+    def advance(self, wanted: int, limit: int, departures: Departures, allowed: Allowed) -> None:
+        """Take runs until so many are suspicious, or one is known to be refused."""
+        while self.next < limit and len(self.suspects) < wanted:
+            number, self.next = self.next, self.next + 1
+            run = self.hunt.run(WATCHED, number)
+            constants: Any = run.result.constants
+            named = (allowed.name(constants, step) for step in departures.of(run))
+            keys = [key for key in named if key is not None and allowed.refuses(key) is not False]
+            if keys:
+                self.suspects[number] = keys
+            if any(map(allowed.refuses, keys)):
+                return
+
+    def conclude(self, allowed: Allowed) -> None:
+        """Every verdict is known: is one of them it?"""
+        for number, keys in self.suspects.items():
+            if any(map(allowed.refuses, keys)):
+                self.found = number
+                break
+        self.suspects = {}
+
+
+def first_refused(
+    hunts: Sequence[Hunt],
+    limit: int,
+    allowed: Allowed,
+    decided: Decided,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> bool:
+    """The first run of each hunt, of the `limit` first, that holds a refused step.
+
+    decided: called with (hunt, number of that run; None: there is none) as soon as it is known.
+    goes_on: asked before each round. Returns whether all are decided.
+    Raises ToolError, TraceError: TLC or the store of verdicts cannot be used.
+    """
+    departures = Departures()
+    undecided = [_Campaign(hunt) for hunt in hunts]
+    wanted = 1
+    while undecided:
+        if not goes_on():
+            return False
+        for campaign in undecided:
+            campaign.advance(wanted, limit, departures, allowed)
+        forget()
+        allowed.ask()
+        for campaign in undecided:
+            campaign.conclude(allowed)
+            if campaign.found is not None or campaign.next == limit:
+                decided(campaign.hunt, campaign.found)
+        undecided = [each for each in undecided if each.found is None and each.next < limit]
+        wanted *= 2
+    return True

@@ -14,9 +14,8 @@ import msgspec
 
 from kraftcheck.known_bugs import figures, schedules, violations
 from kraftcheck.known_bugs.detecting import expected
-from kraftcheck.known_bugs.entries import models_of
+from kraftcheck.known_bugs.entries import models_of, without_overlay
 from kraftcheck.known_bugs.oracles import ORACLES
-from kraftcheck.known_bugs.reasons import NO_OVERLAY, NO_RUN
 from kraftcheck.known_bugs.witnesses import Witness, stored as stored_witnesses
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.bug import Bug
@@ -106,7 +105,7 @@ def _line(entry: Bug, cells: list[Cell], overlaid: bool) -> Line:
     elif overlaid:
         replayed = "both sides"
     else:
-        replayed, notes = "reference", [NO_OVERLAY.get(entry.id, "")]
+        replayed, notes = "reference", [without_overlay(entry)]
     if entry.alone:
         notes.append(f"one oracle: {entry.alone}")
     klass = "control" if entry.is_control else entry.klass
@@ -160,7 +159,7 @@ def _of_runs(
         narrowed = " under options of its own" if witness.options else ""
         words.append(f"seed {witness.seed}, run {witness.run}{narrowed}")
     elif expects:
-        why = NO_RUN.get((entry.id, oracle), "")
+        why = entry.no_run.get(oracle, "")
         words.append(f"no run yet{': ' if why else ''}{why}")
     if figure is not None:
         words.append(figures.in_words(figure))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import pyarrow.parquet as pq
@@ -29,8 +29,9 @@ from kraftcheck.checking.traces import judge_trace
 from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import models_of
 from kraftcheck.known_bugs.violations import Counterexample
+from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED
 from kraftcheck.traces.formats.trace import scenario_of
-from kraftcheck.traces.jobs.backends import Backend, Pool
+from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
 from kraftcheck.traces.jobs.promised import has_clients
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
@@ -40,6 +41,7 @@ from tla_utils import Manifest, Model, ModelResult, RunOptions, ToolError, check
 Oracle: TypeAlias = Literal["tlc", "steps", "invariants", "histories", "progress"]
 ORACLES: tuple[Oracle, ...] = ("tlc", "steps", "invariants", "histories", "progress")
 
+STEPS, INVARIANTS, HISTORIES, PROGRESS = "steps", "invariants", "histories", "progress"
 FOUND, NOTHING, UNKNOWN = "found", "nothing", "unknown"
 EXPLAINED = 1
 
@@ -66,48 +68,69 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 # -- Of recorded runs
 
 
-def judge(oracle: Oracle, folder: Path, backend: Backend | None = None) -> Opinion:
-    """What an oracle other than TLC says of a trace."""
+class Shown(NamedTuple):
+    """One thing that an oracle found in recorded runs. what: in a few words. said: of each run what
+    it says. step: in the first of them. runs: in how many, where `said` leaves some out.
+    """
+
+    oracle: str
+    what: str
+    said: dict[int, str]
+    step: int | None = None
+    runs: int = 0
+
+
+Judged: TypeAlias = tuple[list[Shown], str]
+"""All that was found, the first found first; and why something could not be judged, or nothing."""
+
+
+def judge(oracle: Oracle, folder: Path, **how: Any) -> Opinion:
+    """What an oracle other than TLC says of a trace. how: as its own function has it."""
     begin = perf_counter()
-    found = _JUDGES[oracle](folder, backend or Pool(1))
-    return msgspec.structs.replace(
-        found, folder=str(folder), seconds=round(perf_counter() - begin, 3)
-    )
+    shown, undecided = JUDGES[oracle](folder, **how)
+    opinion = Opinion(oracle=oracle, verdict=UNKNOWN if undecided else NOTHING, said=undecided)
+    if shown:
+        first = shown[0]
+        run = min(first.said)
+        runs = _rejected_runs(folder) if oracle == STEPS else {n for e in shown for n in e.said}
+        what = f"{first.what} is not allowed by the spec" if oracle == STEPS else first.what
+        opinion = Opinion(
+            oracle=oracle,
+            verdict=FOUND,
+            said=f"{what}: {first.said[run]}" if first.said[run] else what,
+            run=run,
+            step=first.step,
+            found_runs=tuple(sorted(runs)),
+        )
+    seconds = round(perf_counter() - begin, 3)
+    return msgspec.structs.replace(opinion, folder=str(folder), seconds=seconds)
 
 
-def _steps(folder: Path, backend: Backend) -> Opinion:
-    return steps(folder, backend)
-
-
-def steps(folder: Path, backend: Backend, explain: int = EXPLAINED) -> Opinion:
-    """What the step relation says. explain: of so many rejected steps TLC tells the difference,
-    which takes it as long as judging them.
+def steps(folder: Path, explain: int = EXPLAINED) -> Judged:
+    """What the step relation refuses: each kind of step with its first run. explain: of so many
+    rejected steps TLC tells the difference, which takes it as long as judging them.
     """
     # Runs of the campaign that were not recorded are nobody's fault here.
-    summary = conform(folder, ConformOptions(backend=backend, explain=explain)).summary
-    rejections = summary["rejections"]
-    if rejections:
-        first = rejections[0]
-        runs = _rejected_runs(folder)
-        differences = first.get("differences") or [first.get("reason", "")]
-        said = f"{first['action']} is not allowed by the spec: {differences[0]}"
-        return Opinion(
-            oracle="steps",
-            verdict=FOUND,
-            said=said,
-            run=first["run"],
-            step=first["step"],
-            found_runs=runs,
+    summary = conform(folder, ConformOptions(backend=Pool(1), explain=explain)).summary
+    found = [
+        Shown(
+            STEPS,
+            each["action"],
+            {each["run"]: (each.get("differences") or [each.get("reason") or ""])[0]},
+            each["step"],
+            each["runs"],
         )
+        for each in summary["rejections"]
+    ]
     unjudged = [reason for reason in summary["reasons"] if "TLC" in reason]
-    if unjudged:
-        return Opinion(oracle="steps", verdict=UNKNOWN, said=unjudged[0])
-    return Opinion(oracle="steps", verdict=NOTHING)
+    if count := summary["unknown_steps"]:
+        unjudged.append(f"{count} could not be judged")
+    return found, next(iter(unjudged), "")
 
 
-def _rejected_runs(folder: Path) -> tuple[int, ...]:
+def _rejected_runs(folder: Path) -> set[int]:
     rows = pq.read_table(folder / "conform" / "rejected.parquet", columns=["run"])
-    return tuple(sorted(set(rows["run"].to_pylist())))
+    return set(rows["run"].to_pylist())
 
 
 def run_rows(folder: Path, columns: list[str]) -> list[dict[str, Any]]:
@@ -118,74 +141,57 @@ def run_rows(folder: Path, columns: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _invariants(folder: Path, backend: Backend) -> Opinion:
-    rows = [row for row in run_rows(folder, ["run", "violations"]) if row["violations"]]
-    if not rows:
-        return Opinion(oracle="invariants", verdict=NOTHING)
-    first = rows[0]["violations"][0]
-    return Opinion(
-        oracle="invariants",
-        verdict=FOUND,
-        said=f"{first['invariant']}: {first['explanation']}",
-        run=rows[0]["run"],
-        step=first["step"],
-        found_runs=tuple(row["run"] for row in rows),
-    )
+def invariants(folder: Path) -> Judged:
+    """Each invariant that some run violates."""
+    found: dict[str, Shown] = {}
+    for row in run_rows(folder, ["run", "violations"]):
+        for each in row["violations"]:
+            name = each["invariant"]
+            shown = found.setdefault(name, Shown(INVARIANTS, name, {}, each["step"]))
+            shown.said.setdefault(row["run"], each["explanation"])
+    return [*found.values()], ""
 
 
-def _progress(folder: Path, backend: Backend) -> Opinion:
+def progress(folder: Path) -> Judged:
+    """Runs in which a healed cluster does not come back to work."""
     rows = run_rows(folder, ["run", "verdict"])
-    stuck = [row for row in rows if row["verdict"] not in (PROGRESSED, STOPPED)]
+    stuck = {e["run"]: e["verdict"] for e in rows if e["verdict"] not in (PROGRESSED, STOPPED)}
     if not stuck:
-        return Opinion(oracle="progress", verdict=NOTHING)
-    return Opinion(
-        oracle="progress",
-        verdict=FOUND,
-        said=stuck[0]["verdict"],
-        run=stuck[0]["run"],
-        found_runs=tuple(row["run"] for row in stuck),
-    )
+        return [], ""
+    what = f"a healed cluster stays stuck: {next(iter(stuck.values()))}"
+    return [Shown(PROGRESS, what, dict.fromkeys(stuck, ""))], ""
 
 
-def _histories(folder: Path, backend: Backend) -> Opinion:
-    return histories(folder, None)
-
-
-def histories(folder: Path, level: str | None, run: int | None = None) -> Opinion:
-    """What clients saw, against this level, or against what their runs promised.
-
-    run: this one alone, else all of the trace.
+def histories(folder: Path, level: str | None = None, run: int | None = None) -> Judged:
+    """Each pair of a level that was promised and one that was kept. level: what to judge by in
+    place of what runs promised. run: this one alone, else all of the trace.
     """
     if not has_clients(scenario_of(folder)):
-        return Opinion(oracle="histories", verdict=NOTHING)
+        return [], ""
     judged, _ = judge_trace(folder, Options(level=level, run=run))
+    lost: dict[str, dict[int, str]] = {}
     # Of a whole trace, the first is the trace itself.
-    bad = [each for each in judged[run is None :] if each.verdict == "violated"]
-    if bad:
-        first = bad[0]
-        said = first.certificate.sentence if first.certificate else first.reason or ""
-        return Opinion(
-            oracle="histories",
-            verdict=FOUND,
-            said=f"{first.level or 'no level'}, promised {first.promised}: {said}",
-            run=_number(first.file),
-            found_runs=tuple(_number(each.file) for each in bad),
-        )
-    if judged[0].verdict == "unknown":
-        return Opinion(oracle="histories", verdict=UNKNOWN, said=judged[0].reason or "undecided")
-    return Opinion(oracle="histories", verdict=NOTHING)
+    for each in judged[run is None :]:
+        if each.verdict == "violated":
+            what = f"promised {each.promised}, kept {each.level or 'no level'}"
+            said = each.certificate.sentence if each.certificate else each.reason or ""
+            lost.setdefault(what, {})[int(each.file.rpartition("#")[2])] = said
+    left = next((each for each in judged if each.verdict == "unknown"), None)
+    undecided = (left.reason or "undecided") if left else ""
+    return [Shown(HISTORIES, what, said) for what, said in lost.items()], undecided
 
 
-def _number(source: str) -> int:
-    return int(source.rpartition("#")[2])
-
-
-_JUDGES: dict[str, Callable[[Path, Backend], Opinion]] = {
-    "steps": _steps,
-    "invariants": _invariants,
-    "histories": _histories,
-    "progress": _progress,
+JUDGES: Final[dict[str, Callable[..., Judged]]] = {
+    STEPS: steps,
+    INVARIANTS: invariants,
+    HISTORIES: histories,
+    PROGRESS: progress,
 }
+KINDS: Final[dict[str, str]] = {
+    **dict.fromkeys((STEPS, INVARIANTS), WATCHED),
+    **dict.fromkeys((HISTORIES, PROGRESS), UNWATCHED),
+}
+"""By oracle, the runs that it judges."""
 
 
 # -- Of models

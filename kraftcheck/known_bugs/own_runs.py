@@ -12,7 +12,7 @@ same schedule, is not the change's, and is told apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from math import inf
@@ -22,10 +22,17 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kraftcheck import artifacts, exits
-from kraftcheck.checking.options import Options
-from kraftcheck.checking.traces import judge_trace
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts, oracles, schedules
+from kraftcheck.known_bugs import attempts, schedules
+from kraftcheck.known_bugs.oracles import (
+    HISTORIES,
+    INVARIANTS,
+    JUDGES,
+    KINDS,
+    PROGRESS,
+    STEPS,
+    Shown,
+)
 from kraftcheck.known_bugs.own_measures import Measure, measured
 from kraftcheck.known_bugs.own_overlay import OwnOverlay, under
 from kraftcheck.known_bugs.own_rules import OwnRules, known
@@ -43,16 +50,11 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.replay import annotated, conclusion, rejected_steps
 from kraftcheck.screen import Screen
 from kraftcheck.traces.counterexamples.departures import departs
-from kraftcheck.traces.formats.trace import scenario_of
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
-from kraftcheck.traces.jobs.promised import has_clients
 from tla_utils import ToolError
 
 QUIET: Final = Screen(quiet=True)
-INVARIANTS, HISTORIES, PROGRESS, STEPS = "invariants", "histories", "progress", "steps"
-KIND_OF = {INVARIANTS: WATCHED, HISTORIES: UNWATCHED, PROGRESS: UNWATCHED, STEPS: WATCHED}
-"""By oracle, the runs that it judges."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,15 +285,6 @@ def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
 # -- The campaign, or the schedules
 
 
-class _Shown(NamedTuple):
-    """What an oracle found: by run, what it says of it. runs: in how many, if some are left out."""
-
-    oracle: str
-    what: str
-    said: dict[int, str]
-    runs: int = 0
-
-
 class _Source(NamedTuple):
     """Runs with the change, and those of the correct protocol that are their control.
 
@@ -336,11 +329,11 @@ class _Source(NamedTuple):
 
     def _violations(self, kind: str, folder: Path, found: _Found) -> None:
         """What is broken in these runs, and not in those of the correct protocol."""
-        shown, undecided = _shown({kind: folder})
+        shown, undecided = _shown(kind, folder)
         found.undecided += undecided
-        control = list[_Shown]()
+        control = list[Shown]()
         if red := {run for each in shown for run in each.said}:
-            control, undecided = _shown({kind: self.control(kind, red)})
+            control, undecided = _shown(kind, self.control(kind, red))
             found.undecided += [f"the correct protocol: {each}" for each in undecided]
         for each in shown:
             too = {run for other in control if _alike(each, other) for run in other.said}
@@ -374,7 +367,7 @@ class _Source(NamedTuple):
                 f"the rules take {each['action']} otherwise than the overlay: {said}"
             )
 
-    def _note(self, findings: list[Finding], shown: _Shown) -> None:
+    def _note(self, findings: list[Finding], shown: Shown) -> None:
         if not shown.said:
             return
         first = min(shown.said)
@@ -387,7 +380,7 @@ class _Source(NamedTuple):
             schedule=self._named(first),
         )
         findings.append(finding)
-        run = self.run(KIND_OF[shown.oracle], first)
+        run = self.run(KINDS[shown.oracle], first)
         notes = rejected_steps(self.recorded(WATCHED), first) if shown.oracle == STEPS else {}
         # What invariants and steps say, the run and the notes say.
         what = [finding.what] if shown.oracle in (HISTORIES, PROGRESS) else []
@@ -425,7 +418,7 @@ class _Found:
         self._told = len(self.own)
 
 
-def _alike(one: _Shown, other: _Shown) -> bool:
+def _alike(one: Shown, other: Shown) -> bool:
     """Whether what is broken is the same: the invariant, the promise, or the progress."""
     same = one.oracle != INVARIANTS or one.what == other.what
     return one.oracle == other.oracle and same
@@ -475,64 +468,31 @@ def _schedules(scripts: Mapping[str, Script], bug: str | None, out: Path) -> _So
 # -- What the detectors say
 
 
-def _shown(folders: dict[str, Path]) -> tuple[list[_Shown], list[str]]:
-    """All but steps, by the kinds of run that there are; and what could not be judged."""
-    found, undecided = list[_Shown](), list[str]()
-    if WATCHED in folders:
-        found += _violations(folders[WATCHED])
-    if UNWATCHED in folders:
-        levels, undecided = lost_levels(folders[UNWATCHED])
-        found += [*levels, *_stuck(folders[UNWATCHED])]
+def _shown(kind: str, folder: Path) -> tuple[list[Shown], list[str]]:
+    """What all but the step relation say of runs of this kind; and what could not be judged."""
+    found, undecided = list[Shown](), list[str]()
+    for oracle in (INVARIANTS, HISTORIES, PROGRESS):
+        if KINDS[oracle] == kind:
+            shown, left = JUDGES[oracle](folder)
+            found += shown
+            undecided += [f"{oracle}: {left}"] if left else []
     return found, undecided
-
-
-def _violations(folder: Path) -> list[_Shown]:
-    """One for each invariant that some run violates."""
-    found: dict[str, dict[int, str]] = {}
-    for row in oracles.run_rows(folder, ["run", "violations"]):
-        for each in row["violations"]:
-            found.setdefault(each["invariant"], {}).setdefault(row["run"], each["explanation"])
-    return [_Shown(INVARIANTS, name, said) for name, said in found.items()]
-
-
-def lost_levels(folder: Path) -> tuple[list[_Shown], list[str]]:
-    """One for each pair of a level that was promised and one that was kept."""
-    if not has_clients(scenario_of(folder)):
-        return [], []
-    judged, _ = judge_trace(folder, Options())
-    lost: dict[str, dict[int, str]] = {}
-    for each in judged[1:]:
-        if each.verdict == "violated":
-            what = f"promised {each.promised}, kept {each.level or 'no level'}"
-            said = each.certificate.sentence if each.certificate else each.reason or ""
-            lost.setdefault(what, {})[int(each.file.rpartition("#")[2])] = said
-    open_runs = [each for each in judged[1:] if each.verdict == "unknown"]
-    undecided = [f"histories: {open_runs[0].reason or 'undecided'}"] if open_runs else []
-    return [_Shown(HISTORIES, what, said) for what, said in lost.items()], undecided
-
-
-def _stuck(folder: Path) -> Iterator[_Shown]:
-    opinion = oracles.judge("progress", folder)
-    if opinion.found_runs:
-        what = f"a healed cluster stays stuck: {opinion.said}"
-        yield _Shown(PROGRESS, what, dict.fromkeys(opinion.found_runs, ""))
 
 
 def _forbidden(
     folder: Path, is_correct: Callable[[int, int], bool]
-) -> tuple[list[tuple[_Shown, bool]], list[str]]:
+) -> tuple[list[tuple[Shown, bool]], list[str]]:
     """One for each action of which the correct spec forbids a step, with whether the correct
     protocol takes that step, too; and what could not be judged.
     """
-    options = ConformOptions(backend=Pool(1), explain=oracles.EXPLAINED)
-    summary = conform(folder, options).summary
-    found: dict[tuple[str, bool], _Shown] = {}
-    for each in summary["rejections"]:
-        said = (each.get("differences") or [each.get("reason") or ""])[0]
-        key = each["action"], is_correct(each["run"], each["step"])
-        known_of = found.get(key, _Shown(STEPS, each["action"], {}))
-        known_of.said.setdefault(each["run"], said)
-        found[key] = known_of._replace(runs=max(known_of.runs, each["runs"]))
-    unjudged = summary["unknown_steps"]
-    undecided = [f"steps: {unjudged} could not be judged"] if unjudged else []
-    return [(shown, shared) for (_, shared), shown in found.items()], undecided
+    shown, undecided = JUDGES[STEPS](folder)
+    found: dict[tuple[str, bool], Shown] = {}
+    for each in shown:
+        [(run, said)] = each.said.items()
+        assert each.step is not None, "a step is refused"
+        key = each.what, is_correct(run, each.step)
+        known_of = found.setdefault(key, each)
+        known_of.said.setdefault(run, said)
+        found[key] = known_of._replace(runs=max(known_of.runs, each.runs))
+    left = [f"{STEPS}: {undecided}"] if undecided else []
+    return [(each, shared) for (_, shared), each in found.items()], left

@@ -26,7 +26,6 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import drawn, stories
 from kraftcheck.known_bugs.own_bounds import OWN_BOUNDS
 from kraftcheck.known_bugs.own_overlay import (
     OwnOverlay,
@@ -37,10 +36,12 @@ from kraftcheck.known_bugs.own_overlay import (
 )
 from kraftcheck.known_bugs.own_runs import OfRuns
 from kraftcheck.known_bugs.related import Known
-from kraftcheck.picture import write_page
-from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, ToolError, run_tlc
+from kraftcheck.known_bugs.stories import tell
+from kraftcheck.known_bugs.violations import root_module
+from kraftcheck.picture import picture, write_page
+from tla_utils import Manifest, Model, RunOptions, run_tlc
 from tla_utils.config import cfg_text, read_config
-from tla_utils.models import told_as
+from tla_utils.models import job_of
 
 BROKEN, UNKNOWN = "broken", "unknown"
 OTHER_STEPS, NO_DIFFERENCE = "other steps, nothing broken", "no difference found"
@@ -114,9 +115,11 @@ def try_models(
     timeout_s: float,
     told: Callable[[OfModel], None],
     fail_fast: bool = False,
+    bug: str | None = None,
 ) -> list[OfModel]:
     """Check each model with the overlay in it; `told` hears of each as it comes.
 
+    bug: what the change is called in the reference, which then follows counterexamples with it.
     timeout_s: for all of them. A model has half of what is left for as long as others wait.
     fail_fast: check none after the first that is violated.
     """
@@ -130,7 +133,7 @@ def try_models(
             said = OfModel(model=model.name, verdict=UNKNOWN, reason=NOT_BEGUN)
         else:
             share = round(left if at + 1 == len(models) else left / 2, 1)
-            said = _try_model(own, manifest, model, options, out, share)
+            said = _try_model(own, manifest, model, options, out, share, bug)
         found.append(said)
         told(said)
         if fail_fast and said.verdict == VIOLATED:
@@ -145,6 +148,7 @@ def _try_model(
     options: RunOptions,
     out: Path,
     timeout_s: float,
+    bug: str | None,
 ) -> OfModel:
     cfg = out / f"{model.name}.cfg"
     copy = is_instantiated(own, manifest, model)
@@ -155,16 +159,14 @@ def _try_model(
         libraries = [copied(own, manifest.libraries, out), *manifest.libraries]
     else:
         libraries = [*manifest.libraries, own.path.parent]
-    job = TlcJob(
-        module=stories.root_module("Tried", [model.module, *([] if copy else [own.module])], ""),
+    job = replace(
+        job_of(manifest, model, options),
+        module=root_module("Tried", [model.module, *([] if copy else [own.module])]),
         cfg=cfg,
         libraries=libraries,
-        heap_mb=model.heap_mb,
+        workers=1,
         timeout_s=timeout_s,
-        deadlock=model.deadlock,
-        java=options.java,
-        jar=options.jar,
-        told=told_as(model.name, options),
+        long=False,
     )
     result = run_tlc(job)
     if result.kind == "error" and copy:
@@ -176,14 +178,14 @@ def _try_model(
         raise BadInput(f"{own.path}: TLC cannot use it in model {model.name}: {result.reason}")
     correct = model.distinct
     if model.tier == OWN_BOUNDS and result.verdict == HOLDS:
-        job = replace(job, module=stories.root_module("Correct", [model.module], ""))
+        job = replace(job, module=root_module("Correct", [model.module]))
         job = replace(job, cfg=cfg_text(model.config), libraries=manifest.libraries)
         correct = run_tlc(job).distinct
     with_own = replace(model, overlays=() if copy else (own.module,), config=config)
-    ways, lines = _story(own, manifest, with_own, result, options)
-    if len(result.counterexample) > 1:
+    story = tell(manifest, with_own, result, bug)
+    if story.run is not None:
         page = out / drawn_in(model.name)
-        write_page(page, drawn.picture(str(page), result.counterexample, ways, lines))
+        write_page(page, picture(str(page), story.run, {}, story.lines[-1:]))
     return OfModel(
         model=model.name,
         verdict=result.verdict,
@@ -193,28 +195,13 @@ def _try_model(
         correct=correct,
         seconds=round(result.seconds, 1),
         reason=result.reason,
-        told=lines,
+        told=story.lines,
     )
 
 
 def drawn_in(model: str) -> str:
     """The name of the file that draws the counterexample of a model."""
     return f"{model}.html"
-
-
-def _story(
-    own: OwnOverlay, manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
-) -> tuple[list[stories.Way] | None, list[str]]:
-    """How the counterexample was taken, as far as a teller knows, and all of it in words."""
-    states = result.counterexample
-    if not states:
-        return None, []
-    try:
-        ways = stories.ways(manifest, model, states, options, [own.path.parent])
-    except ToolError:
-        # The tellers know the steps of the correct protocol; one's own may be others.
-        ways = None
-    return ways, stories.told(manifest, model, result, ways)
 
 
 # -- Together

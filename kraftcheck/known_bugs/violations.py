@@ -12,21 +12,22 @@ it was. That the state can be reached was found by the search from the beginning
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
-from tla_utils import Manifest, Model, RunOptions, TlcJob, TlcResult, run_tlc
+from tla_utils import Manifest, Model, ModuleText, RunOptions, TlcResult, ToolError, run_tlc
 from tla_utils.config import cfg_text
 from tla_utils.manifest import outline
-from tla_utils.models import overlays_of
-from tla_utils.output import State
+from tla_utils.models import job_of, overlays_of
 from tla_utils.sources import source_digest
-from tla_utils.values import parse, render
+from tla_utils.values import render
 
 FOLDER = Path("bugs", "found")
 BEFORE_THE_END = 3
@@ -83,6 +84,31 @@ def is_current(manifest: Manifest, model: Model) -> bool:
     return found is not None and found.of == digest_of(manifest, model)
 
 
+_WORDS = re.compile(r'"[^"]*"|\b([A-Za-z_]\w*)\b(?!\s*\|->)')
+"""Of a value as TLA+ text: strings, and the names that are no fields."""
+
+
+def root_module(name: str, extended: Sequence[str], body: str = "") -> ModuleText:
+    head = f"---- MODULE {name} ----\nEXTENDS {', '.join(extended)}\n"
+    return ModuleText(name, f"{head}{body}\n====\n")
+
+
+def find(
+    manifest: Manifest, model: Model, options: RunOptions, timeout_s: float | None = None
+) -> TlcResult:
+    """A shortest counterexample of a bug's model, searched from the beginning.
+
+    timeout_s: None is what the manifest says. Raises ToolError: there is none, or no time.
+    """
+    outline(manifest, model)
+    limit = timeout_s or model.timeout_s
+    job = replace(job_of(manifest, model, options), workers=1, timeout_s=limit, long=True)
+    result = run_tlc(job)
+    if result.verdict != "violated":
+        raise ToolError(f"model {model.name} shows no counterexample: {result.reason}")
+    return result
+
+
 def search(
     manifest: Manifest, model: Model, options: RunOptions, timeout_s: float | None = None
 ) -> Counterexample:
@@ -90,23 +116,18 @@ def search(
 
     Raises ToolError: there is no counterexample, or none within the time.
     """
-    from kraftcheck.known_bugs import stories
-
-    result = stories.find(manifest, model, options, timeout_s)
-    found = of_result(manifest, model, result, options)
+    found = of_result(manifest, model, find(manifest, model, options, timeout_s))
     path = path_of(manifest, model)
     path.parent.mkdir(exist_ok=True)
     artifacts.write_json(path, msgspec.to_builtins(found))
     return found
 
 
-def of_result(
-    manifest: Manifest, model: Model, result: TlcResult, options: RunOptions
-) -> Counterexample:
-    from kraftcheck.known_bugs import stories
+def of_result(manifest: Manifest, model: Model, result: TlcResult) -> Counterexample:
+    # Late: `bugs show` needs none of what tells.
+    from kraftcheck.known_bugs.stories import tell
 
     states = result.counterexample
-    ways = stories.ways(manifest, model, states, options)
     at = max(1, len(states) - BEFORE_THE_END)
     prefix = {name: render(value) for name, value in states[at - 1].values.items()}
     lasting = result.kind == "liveness"
@@ -116,7 +137,7 @@ def of_result(
         length=len(states),
         distinct=result.distinct,
         seconds=round(result.seconds, 1),
-        told=stories.told(manifest, model, result, ways),
+        told=tell(manifest, model, result, model.bug).lines,
         at=1 if lasting else at,
         prefix={} if lasting else prefix,
         of=digest_of(manifest, model),
@@ -130,23 +151,21 @@ def search_on(
 
     Raises ToolError: the state does not fit the model any more.
     """
-    from kraftcheck.known_bugs import stories
-
-    cfg = cfg_text(model.config)
-    values: dict[str, Any] = {name: parse(text) for name, text in stored.prefix.items()}
-    declared, given = stories.overridden_names(cfg, [State(1, "", values)])
+    config = model.config
+    words = {word for text in stored.prefix.values() for word in _WORDS.findall(text)}
+    # Model values that the cfg has named inside of sets only.
+    fresh = sorted(words - {"", "TRUE", "FALSE"} - config.assigned.keys())
+    declared = f"CONSTANTS {', '.join(fresh)}\n" if fresh else ""
     conjuncts = "\n".join(f"  /\\ {name} = {text}" for name, text in stored.prefix.items())
-    body = f"{declared}\nPrefixInit ==\n{conjuncts}"
-    outline(manifest, model)
-    job = TlcJob(
-        module=stories.root_module("Prefix", [model.module, *model.overlays], body),
-        cfg=f"INIT PrefixInit\nNEXT MCNext\n{given}{stories.without_specification(cfg)}",
-        libraries=manifest.libraries,
-        beside=overlays_of(manifest, model),
-        heap_mb=model.heap_mb,
-        timeout_s=model.timeout_s,
-        deadlock=False,
-        java=options.java,
-        jar=options.jar,
+    body = f"{declared}PrefixInit ==\n{conjuncts}"
+    begun = replace(
+        config,
+        assigned={**config.assigned, **{name: name for name in fresh}},
+        specification=[],
+        init=["PrefixInit"],
+        next=["MCNext"],
     )
-    return run_tlc(job)
+    outline(manifest, model)
+    module = root_module("Prefix", [model.module, *model.overlays], body)
+    job = replace(job_of(manifest, model, options), module=module, cfg=cfg_text(begun))
+    return run_tlc(replace(job, workers=1, deadlock=False, long=False, told=None))

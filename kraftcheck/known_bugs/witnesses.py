@@ -32,84 +32,6 @@ SCHEDULES = Path(__file__).resolve().with_name("schedules")
 WATCHED, UNWATCHED = "watched", "unwatched"
 """The two kinds of run (runs.py)."""
 
-GROUNDS: Mapping[str, dict[str, Any]] = {
-    "Z10": {"voters": 1},
-    "Z16": {"voters": 1},
-    "Z40": {"elr": False, "crashes": 5, "lossy": 1000, "reckless": True},
-    "Z53": {"unclean": True, "crashes": 5, "elections": 3},
-    "Z54": {"acks": "1", "crashes": 5, "elections": 3},
-    "Z309": {"idempotence": True, "acks": "all"},
-    "Z310": {"idempotence": True, "acks": "all"},
-    "Z61": {"version": 2, "initialize": 300},
-    "Z63": {"version": 1, "late": 200, "doubled": 200, "ask": 600, "abort": 100},
-    "Z65": {"late": 200, "doubled": 200, "elect": 300},
-    "Z66": {"replicas": 2, "change_leader": 200},
-    "Z71": {"elect": 300},
-    "Z72": {"version": 1, "late": 200, "doubled": 200, "elect": 300},
-    "Z73": {
-        **{"version": 2, "late": 200, "doubled": 200, "max_epoch": 32766},
-        **{"hears_errors": False, "replicas": 1, "sweep": 0, "retry": 200},
-    },
-    "Z76": {"version": 2, "late": 200, "doubled": 200},
-    "Z77": {"version": 2, "max_epoch": 1, "transaction_timeout": 200},
-    "Z78": {"version": 2, "max_epoch": 1},
-    "Z79": {"version": 2, "hears_errors": True, "abort": 100},
-    "Z80": {"version": 2, "hears_errors": True, "transaction_timeout": 200, "late": 200},
-    "Z82": {"version": 1, "late": 0, "transaction_timeout": 200},
-    "Z84": {"version": 2, "offsets": [12]},
-    "Z87": {"version": 2, "offsets": [12], "late": 200, "doubled": 200},
-    "Z89": {"version": 1, "late": 200, "doubled": 200, "sweep": 50},
-    "Z163": {"version": 2, "late": 200, "doubled": 200},
-    "Z165": {"markers_refused": True},
-    "Z168": {"version": 2, "read_committed": [21], "read_uncommitted": [31]},
-    "Z169": {"version": 2, "replicas": 2, "read_uncommitted": [31], "change_leader": 200},
-    "Z172": {"ids_expire": True, "expire": 200, "initialize": 300},
-    "Z173": {"recovers": True, "give_up": 200},
-    "Z174": {"version": 1, "recovers": True, "give_up": 200},
-    "Z175": {"ids_expire": True, "expire": 200},
-    "Z176": {"recovers": True, "offsets": [12], "give_up": 200},
-    "Z177": {"version": 1, "recovers": True, "give_up": 200, "retry": 200},
-    "Z200": {"version": 2, "list_timed_out": 200},
-    "Z247": {"version": 2, "late": 200, "doubled": 200, "send_more": 500},
-    "Z248": {"version": 1, "late": 200, "doubled": 200, "send_more": 500},
-    "Z249": {"version": 1, "max_epoch": 1, "transaction_timeout": 200, "append_timeout": 200},
-    "Z95": {"move_coordinator": 100, "max_coordinators": 4, "heartbeat_timeout": 200},
-    "Z99": {
-        **{"members": [1, 2, 3], "partitions": [1, 2, 3], "cooperative": True},
-        **{"request_rejoin": 200, "classic_request_timeout": 200},
-    },
-    "Z185": {"max_coordinators": 12, "move_classic_coordinator": 200},
-    "Z180": {"members": [1, 2], "partitions": [1, 2]},
-    "Z181": {"members": [1, 2], "partitions": [1, 2]},
-    "Z215": {"static": [[1, 2]], "unsubscribe": 200},
-    "Z216": {"static": [[1, 2]], "unsubscribe": 200, "members": [1, 2, 3]},
-    "Z217": {"growing": [2]},
-    "Z218": {"static": [[1], [2]]},
-    "Z219": {"growing": [2]},
-    "Z220": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
-    "Z221": {"growing": [1, 2, 3], "partitions": [1, 2, 3]},
-    "Z241": {"alter_offset": 500},
-    "Z242": {"others_send": 500},
-    "Z243": {"ask_txn_offsets": 1000, "fence_consumer": 500, "members": [1], "partitions": [1]},
-    "Z244": {"delete_group": 200},
-    "Z245": {"growing": [1, 2, 3], "partitions": [1, 2, 3], "renew_topic": 30},
-    "Z246": {"growing": [1], "renew_topic": 50},
-    "Z123": {"auto_join": True, "remove_voter": 200, "add_voter": 200},
-    "Z47": {"leader_notes": True},
-    "Z128": {
-        **{"state_machines": True, "first_voters": [1], "create_snapshot": 200},
-        **{"crash": 200, "resign": 100, "replace_disk": 0},
-    },
-    "Z190": {"listeners_change": True},
-    "Z191": {"kraft_version": 0},
-    "Z192": {"kraft_version": 0},
-    "Z201": {"first_voters": [1, 2], "unformatted": [3]},
-    "Z193": {"brokers": [1, 2, 3, 4], "second_rack": [3, 4], "place_partition": 50},
-    "Z132": {"brokers": [1, 2, 3, 4, 5], "min_insync_replicas": 3, "cancel_reassignment": 50},
-    "Z136": {"topic_deleted": 300, "host_crash": 300},
-    "Z301": {"sole": True, "directories": [1, 2], "host_crash": 300},
-}
-"""Options that every run of a bug's hunt has; what is not named is drawn."""
 LATER: Mapping[str, dict[str, Any]] = {
     "transactions": {
         **{"recovers": False, "ids_expire": False},
@@ -155,7 +77,7 @@ def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
     if scenario is None:
         return None
     bug = entry.id if entry.in_scope else None
-    options = {**LATER.get(entry.protocol, {}), **GROUNDS.get(entry.id, {})}
+    options = {**LATER.get(entry.protocol, {}), **entry.options}
     return Hunt(scenario=scenario, bug=bug, seed=seed, options=options)
 
 

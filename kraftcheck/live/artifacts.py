@@ -50,7 +50,7 @@ class Artifacts(NamedTuple):
         if not self.checksums.is_file():
             known = ", ".join(sorted(path.stem for path in self.checksums.parent.glob("*.txt")))
             raise ArtifactError(
-                f"no hashes are known of Apache Kafka {self.version}; known are {known}"
+                f"no hashes for Apache Kafka {self.version}; known versions: {known}"
             )
         if not self.place.is_dir():
             partial = self.place.with_suffix(".partial")

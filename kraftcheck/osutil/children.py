@@ -34,8 +34,10 @@ ORPHANED: Final = 1
 
 
 class _Worker(SpawnProcess):
-    """A process that does not hear Ctrl-C, which a terminal sends to all that stand in front of it:
-    who has started it answers, and ends it. It would end in a traceback of whatever it imports.
+    """A process that ignores Ctrl-C.
+
+    A terminal sends Ctrl-C to the whole foreground group. The parent handles it, and ends this
+    process, which would otherwise end in a traceback.
     """
 
     def start(self) -> None:

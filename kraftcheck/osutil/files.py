@@ -87,7 +87,7 @@ def _too_large(path: Path, most: int) -> OSError:
 
 
 def read_text(path: Path, most: int = FILE_MAX, errors: str = "strict") -> str:
-    """All of a file of UTF-8, with each end of a line as `\\n`.
+    """All of a file of UTF-8, with each end of a line as a newline.
 
     errors: what is done about bytes that are no UTF-8, as `bytes.decode` has it. Raises OSError as
     `read_bytes` does; UnicodeDecodeError.

@@ -404,7 +404,7 @@ class Windows:
         """Has TLC judge them. store: a folder for verdicts. Raises ToolError, TraceError."""
         # Not needed to serve, and long to load.
         from kraftcheck.traces.jobs.allowed import Allowed
-        from kraftcheck.traces.jobs.canonical import Step as Judged
+        from kraftcheck.traces.steps.symmetry import Step as Judged
 
         allowed = Allowed(store)
         named = []

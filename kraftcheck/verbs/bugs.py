@@ -14,7 +14,7 @@ from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, judged, shown, to
 
 @click.group()
 def bugs() -> None:
-    """List the known bugs, tell about one, or have them found again.
+    """List known bugs, explain one, or let the detectors find them.
 
     \b
     Example: kraftcheck bugs show Z01
@@ -38,7 +38,7 @@ def bugs_list(screen: Screen) -> int:
 @click.argument("bug", metavar="ID")
 @shown
 def bugs_show(bug: str, screen: Screen) -> int:
-    """Tell a bug's story, what it replaces on both sides, and a counterexample by messages.
+    """Explain a bug: its story, what it replaces, and a counterexample.
 
     \b
     Example: kraftcheck bugs show Z01
@@ -55,9 +55,9 @@ def bugs_show(bug: str, screen: Screen) -> int:
     "oracles",
     multiple=True,
     type=click.Choice(["tlc", "steps", "invariants", "histories", "progress"]),
-    help="Who is asked; may be repeated; default: all that the catalogue expects.",
+    help="A detector; may be repeated; default: all that should find the bug.",
 )
-@click.option("--runs", type=RUNS, help="A campaign of so many runs, not the stored runs.")
+@click.option("--runs", type=RUNS, help="Simulate this number of runs in place of the stored runs.")
 @SEED
 @click.option(
     "--scenario",
@@ -71,19 +71,19 @@ def bugs_show(bug: str, screen: Screen) -> int:
     show_default=True,
     help="The folder for the recorded runs and found.json.",
 )
-@click.option("--full", is_flag=True, help="TLC searches from the beginning, for hours.")
 @click.option(
-    "--stored", "only_stored", is_flag=True, help="Only what was found before and is stored."
+    "--full", is_flag=True, help="TLC repeats its searches from the beginning, for hours."
 )
+@click.option("--stored", "only_stored", is_flag=True, help="Only repeat stored detections.")
 @click.option(
     "--replay",
     is_flag=True,
-    help="Tell a run of each bug step by step, with a page of its timeline.",
+    help="Print a run of each bug step by step, and draw its timeline.",
 )
 @tools
 @judged
 def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
-    """Have bugs found again by everybody who is expected to find them.
+    """Let the expected detectors find the bugs again.
 
     \b
     Example: kraftcheck bugs run Z06 --oracle steps --oracle invariants
@@ -100,20 +100,20 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     "oracles",
     multiple=True,
     type=click.Choice(["tlc", "steps", "invariants", "histories"]),
-    help="Who is asked; may be repeated; default: all that the catalogue expects, but for tlc.",
+    help="A detector; may be repeated; default: all that should find the bug, except tlc.",
 )
 @click.option(
     "--campaigns", "count", type=RUNS, default=20, show_default=True, help="Seeds, from 1 on."
 )
 @click.option("--limit", type=RUNS, default=1000, show_default=True, help="Runs of a campaign.")
-@click.option("--minutes", type=Real(0), help="Begin no campaign after so long.")
+@click.option("--minutes", type=Real(0), help="Start no campaign after this time.")
 @click.option("--store", is_flag=True, help="Store the figures in the kit, for `bugs matrix`.")
 @click.option(
     "--out",
     type=FOLDER,
     default=Path("runs/bugs-full"),
     show_default=True,
-    help="The folder for what is done; with the same folder the work goes on.",
+    help="The folder for results; the same folder continues the work.",
 )
 @tools
 @shown
@@ -132,7 +132,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
 @click.option("--out", type=FOLDER, help="A folder for matrix.md and matrix.html.")
 @shown
 def bugs_matrix(out: Path | None, screen: Screen) -> int:
-    """Tell who is expected to find each bug and who has, from what is stored.
+    """Print which detectors should find each bug and which have.
 
     \b
     Example: kraftcheck bugs matrix --out runs/matrix
@@ -152,7 +152,7 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
 @click.option(
     "--bounds",
     type=FOLDER,
-    help="A TOML file: stock models by name, each with constants that have other values.",
+    help="A TOML file with other constants for models, by the model's name.",
 )
 @click.option(
     "--runs", type=RUNS, default=200, show_default=True, help="Runs of each scenario's campaign."
@@ -162,14 +162,14 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     "--scenario",
     "scenarios",
     multiple=True,
-    help="Runs of this one; again for more. Default: of all protocols that ask the class.",
+    help="Only runs of this scenario; may be repeated. Default: all that use the class.",
 )
 @click.option(
     "--option",
     "fixed",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Fix an option that each run draws otherwise; again for more.",
+    help="Fix an option that each run would draw; may be repeated.",
 )
 @click.option("--fail-fast", is_flag=True, help="End with the first violation.")
 @click.option(
@@ -177,7 +177,7 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     type=Real(0, min_open=True),
     default=10,
     show_default=True,
-    help="For all of it: what is not judged by then is unknown.",
+    help="Total time; everything unchecked by then is unknown.",
 )
 @click.option(
     "--out",
@@ -186,20 +186,24 @@ def bugs_matrix(out: Path | None, screen: Screen) -> int:
     show_default=True,
     help="The folder for runs and cfgs.",
 )
-@click.option("--list-rules", "listed", is_flag=True, help="Only list what may be replaced.")
+@click.option(
+    "--list-rules", "listed", is_flag=True, help="Only list the rules that may be replaced."
+)
 @click.option(
     "--new",
     "begun",
     metavar="NAME",
-    help="Only write NAME.tla and its .py here, with the correct rules in them, to be edited.",
+    help="Only write NAME.tla and its .py here, with the correct rules, to edit.",
 )
-@click.option("--rule", "wanted", metavar="RULE", multiple=True, help="Of --new; again for more.")
+@click.option(
+    "--rule", "wanted", metavar="RULE", multiple=True, help="A rule for --new; may be repeated."
+)
 @tools
 @judged
 def try_own(
     listed: bool, begun: str | None, wanted: tuple[str, ...], screen: Screen, **options: Any
 ) -> int:
-    """Ask every detector about a change of your own to the protocol.
+    """Run every detector on your own change of the protocol.
 
     Exit code 0: nothing broken within what was explored; 1: something is broken; 2: a search did
     not end, or never met the change, or would not find the known bugs of these rules; 3: the change

@@ -14,7 +14,7 @@ from kraftcheck.verbs.options import BUG, FOLDER, JAR, RUNS, judged, placed
 
 @click.group()
 def campaign() -> None:
-    """Many runs, judged by everything, in one report.
+    """Check many runs in every way, with one report.
 
     \b
     Example: kraftcheck campaign run --scenario partition --runs 2000 --out runs/campaign
@@ -56,7 +56,7 @@ COVERAGE_OPTION = click.option(
 )
 @click.option("--runs", type=RUNS, help="How many runs of each configuration.")
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
-@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for all results.")
 @BUG
 @click.option("--guided", is_flag=True, help="Make runs of those that met something new.")
 @COVERAGE_OPTION

@@ -1,4 +1,4 @@
-"""Verbs on a real Apache Kafka: run it, hurt it, and record what clients are told."""
+"""Verbs on a real Apache Kafka: run it, inject faults, and record what clients see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kraftcheck.verbs.options import FOLDER, PAGE, Real, judged, renaming, shown
 
 @click.group()
 def cluster() -> None:
-    """Run a real Apache Kafka cluster on this machine, and hurt it.
+    """Run a real Apache Kafka cluster on this machine, with faults.
 
     \b
     Example: kraftcheck cluster up --dir runs/cluster
@@ -26,7 +26,7 @@ CLUSTER_OPTION = click.option(
     type=FOLDER,
     default=Path("runs/cluster"),
     show_default=True,
-    help="Where the cluster lies.",
+    help="The folder of the cluster.",
 )
 
 
@@ -57,7 +57,7 @@ def cluster_fetch(**options: Any) -> int:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A broker's setting.")
 @shown
 def cluster_up(**options: Any) -> int:
-    """Fetch Kafka if need be, format, start, and wait until all have started.
+    """Fetch Kafka if necessary, format, start, and wait until all nodes have started.
 
     \b
     Example: kraftcheck cluster up --layout apart --set broker.session.timeout.ms=6000
@@ -71,7 +71,7 @@ def cluster_up(**options: Any) -> int:
 @CLUSTER_OPTION
 @shown
 def cluster_down(**options: Any) -> int:
-    """Stop what was started from the folder, and remove its data.
+    """Stop the nodes of the folder, and remove their data.
 
     \b
     Example: kraftcheck cluster down
@@ -85,7 +85,7 @@ def cluster_down(**options: Any) -> int:
 @CLUSTER_OPTION
 @shown
 def cluster_status(**options: Any) -> int:
-    """Tell who runs, who is paused, and which links are cut.
+    """Print which nodes run or are paused, and which links are cut.
 
     \b
     Example: kraftcheck cluster status --json
@@ -120,7 +120,7 @@ _cluster_verb("partition", "Cut the first node off the others named, or off all.
 @CLUSTER_OPTION
 @shown
 def cluster_heal(**options: Any) -> int:
-    """Heal all links that were cut.
+    """Heal all cut links.
 
     \b
     Example: kraftcheck cluster heal
@@ -131,34 +131,40 @@ def cluster_heal(**options: Any) -> int:
 
 
 @click.command(cls=renaming({"--faults": "--inject"}))
-@click.option("--bootstrap", metavar="HOST:PORT", help="Where a cluster is, whoever runs it.")
-@click.option("--cluster", "folder", metavar="DIR", type=FOLDER, help="A cluster of ours.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Address of any cluster.")
+@click.option(
+    "--cluster",
+    "folder",
+    metavar="DIR",
+    type=FOLDER,
+    help="The folder of a cluster that `cluster up` started.",
+)
 @click.option(
     "--workload",
     type=click.Choice(["log", "groups", "transactions"]),
     default="log",
     show_default=True,
-    help="What clients do. log: consumers read all; groups: they share it; transactions: producers "
-    "write in them.",
+    help="What clients do. log: consumers read all partitions; groups: they share them; "
+    "transactions: producers are transactional.",
 )
 @click.option(
     "--client",
     type=click.Choice(["confluent-kafka", "kafka-python", "java"]),
     default="confluent-kafka",
     show_default=True,
-    help="Whose producers and consumers they are: libraries are opinions. Of java, Apache Kafka's "
-    "own, producers only; it has an epoch for each transaction (KIP-890).",
+    help="The clients' library. java: Apache Kafka's own producers, with an epoch for each "
+    "transaction (KIP-890), and librdkafka's consumers.",
 )
 @click.option(
     "--api-version",
     metavar="X.Y",
-    help="Of kafka-python: what the brokers speak, where it cannot ask them.",
+    help="For kafka-python: the brokers' version, if it cannot detect it.",
 )
 @click.option("--topic", default="kraftcheck", show_default=True)
 @click.option(
     "--existing-topic",
     is_flag=True,
-    help="Write into a topic that is there, behind what it has; the cluster says how it is.",
+    help="Write into an existing topic, after its records, with its own settings.",
 )
 @click.option("--partitions", type=click.IntRange(1, 1000), default=1, show_default=True)
 @click.option("--replication-factor", type=click.IntRange(1), default=3, show_default=True)
@@ -166,7 +172,9 @@ def cluster_heal(**options: Any) -> int:
 @click.option("--unclean-election", is_flag=True, help="Allow unclean elections of the topic.")
 @click.option("--acks", type=click.Choice(["0", "1", "all"]), default="all", show_default=True)
 @click.option("--idempotent/--no-idempotent", default=True, show_default=True)
-@click.option("--retries/--no-retries", default=True, help="Without idempotence, send again.")
+@click.option(
+    "--retries/--no-retries", default=True, help="Without idempotence: whether producers retry."
+)
 @click.option("--producers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--consumers", type=click.IntRange(0), default=2, show_default=True)
 @click.option("--time", "seconds", type=Real(0.1), default=30.0, show_default=True)
@@ -189,7 +197,7 @@ def cluster_heal(**options: Any) -> int:
     "--fault-command",
     default="",
     metavar="COMMAND",
-    help="For a cluster that is not ours: called with `start N`, later with `stop N`.",
+    help="For any cluster: a command called with `start N`, later with `stop N`.",
 )
 @click.option(
     "--config",
@@ -205,16 +213,14 @@ def cluster_heal(**options: Any) -> int:
     help="A file of such properties, one a line.",
 )
 @click.option("--rate", type=Real(0.1), help="Records a second from each producer.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the faults.")
-@click.option(
-    "--observe", is_flag=True, help="Ask every broker meanwhile what it knows: for `conform`."
-)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the faults.")
+@click.option("--observe", is_flag=True, help="Also record every broker's state, for `conform`.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for the history.")
 @shown
 def record(
     bootstrap: str | None, folder: Path | None, out: Path, screen: Screen, **plan: Any
 ) -> int:
-    """Record what clients of a real cluster are told, under faults.
+    """Record what clients of a real cluster see, under faults.
 
     \b
     Example: kraftcheck record --cluster runs/cluster --inject kill --out runs/recorded
@@ -255,7 +261,7 @@ def interceptor(**options: Any) -> int:
 @click.option("--html", type=PAGE, help="A file for a page that draws the logs.")
 @judged
 def disk(folders: tuple[Path, ...], **options: Any) -> int:
-    """Judge what lies on brokers' disks.
+    """Check the logs on brokers' disks.
 
     That is logs, indexes, epochs, transactions and producers. DIR is a log directory of a broker,
     or the directory of one partition; several of one partition are held side by side. Nothing is

@@ -20,20 +20,20 @@ FORMAT = click.option(
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="How histories are written; auto looks into each file.",
+    help="Format of the histories; auto detects it for each file.",
 )
 PROMISED = (
     click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
     click.option(
         "--idempotent/--no-idempotent",
         default=None,
-        help="Of producers; where they are not, a retry may append again.",
+        help="Of producers; without it a retry may append a copy.",
     ),
     click.option("--transactional", is_flag=True, help="Some producer is."),
     click.option(
         "--late-requests",
         is_flag=True,
-        help="Transactional producers speak TV1 and go on after an unanswered request.",
+        help="Transactional producers use TV1 and continue after a request without a response.",
     ),
     click.option(
         "--isolation",
@@ -48,7 +48,7 @@ PROMISED = (
     click.option(
         "--reads",
         type=click.Choice(["leader", "follower", "any"]),
-        help="From which replica; follower: each consumer from one.",
+        help="The replica that serves reads; follower: one for each consumer.",
     ),
     click.option(
         "--faults",
@@ -76,7 +76,7 @@ def promised(verb: Callable[..., int]) -> Callable[..., int]:
     return verb
 
 
-RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run alone.")
+RUN = click.option("--run", type=click.IntRange(0), help="Only this run of a trace.")
 
 
 @click.command(cls=renaming({"--at-least-once": "--no-idempotent"}))
@@ -86,7 +86,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     "--model",
     default="auto",
     show_default=True,
-    help="What the history is of: register, cas-register, kv, counter, set, queue,"
+    help="Model of the history: register, cas-register, kv, counter, set, queue,"
     " unordered-queue, list-append, mutex, multi-register, multi-list, partition-log, or your own"
     " as module:Class; or a property: bank, bank-negative, set-full, unique-ids, total-queue,"
     " comments.",
@@ -95,8 +95,8 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     "--level",
     "--consistency",
     "level",
-    help="Hold the history against this level, not the promised one: of partition logs a level,"
-    " of transactions over lists and registers a consistency model (strict-serializable).",
+    help="Check against this level in place of the guarantee: for partition logs a level,"
+    " for transactions over lists and registers a consistency model (strict-serializable).",
 )
 @promised
 @click.option(
@@ -105,24 +105,24 @@ RUN = click.option("--run", type=click.IntRange(0), help="Of a trace, this run a
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="For each object that needs a search; then it is unknown.",
+    help="Time limit of the search for each object; after it, unknown.",
 )
 @click.option(
     "--failed-cas",
     type=click.Choice(["compared", "unknown"]),
-    help="What a compare-and-set that failed means: it found another value, or it did not happen."
+    help="Meaning of a failed compare-and-set: it found another value, or it did not happen."
     " As the format has it: compared in log lines, unknown elsewhere.",
 )
 @click.option(
     "--initial",
     metavar="VALUE",
-    help="Of registers, before anybody wrote, or the total of a bank; as EDN.",
+    help="First value of registers, or total of a bank; as EDN.",
 )
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
 @lines
 def check(paths: tuple[Path, ...], screen: Screen, **options: Any) -> int:
-    """Judge whether client histories are what was promised.
+    """Check client histories against what Kafka guarantees.
 
     \b
     Example: kraftcheck check traces/samples/histories --faults clean --html runs/pages

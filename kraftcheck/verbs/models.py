@@ -57,7 +57,7 @@ def spec_check(names: tuple[str, ...], **options: Any) -> int:
 @SPECS_OPTION
 @shown
 def spec_list(specs: Path, screen: Screen) -> int:
-    """List the models with what is expected of them.
+    """List the models with their expected verdicts.
 
     \b
     Example: kraftcheck spec list
@@ -137,18 +137,22 @@ def spec_export(specs: Path, **options: Any) -> int:
 @click.option(
     "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
 )
-@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the reference is to have.")
+@click.option("--bug", "bug_id", metavar="ID", help="Run the reference with this known bug.")
 @RULES
 @click.option(
-    "--campaign", "folder", metavar="DIR", type=FOLDER, help="Say what these runs have seen."
+    "--campaign",
+    "folder",
+    metavar="DIR",
+    type=FOLDER,
+    help="Report the edges that these runs have seen.",
 )
-@click.option("--fill", is_flag=True, help="Run what the campaign has not seen.")
+@click.option("--fill", is_flag=True, help="Run the edges that the campaign has not seen.")
 @click.option(
     "--mutants",
     type=click.IntRange(-1, 10**7),
     default=100_000,
     show_default=True,
-    help="How many mutated messages to attempt in each graph; -1: attempt no refusals.",
+    help="Number of mutated messages to attempt in each graph; -1: no refusals.",
 )
 @click.option(
     "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
@@ -200,16 +204,16 @@ PROVED = (
     type=click.Choice([2, 3, 5]),
     default=3,
     show_default=True,
-    help="How many nodes.",
+    help="Number of nodes.",
 )
-@click.option("--bug", "bug_id", metavar="ID", help="A known bug that the handlers are to have.")
+@click.option("--bug", "bug_id", metavar="ID", help="Prove the handlers with this known bug.")
 @RULES
 @click.option(
     "--timeout",
     type=Real(0.001),
     default=60.0,
     show_default=True,
-    help="Seconds for each question to the solver; what it does not answer is unknown.",
+    help="Time limit in seconds for each query to the solver; after it, unknown.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")

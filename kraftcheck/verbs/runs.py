@@ -32,7 +32,7 @@ from kraftcheck.verbs.options import (
     help="quorum (default), partition, transactions, groups, commits, classic, voters, "
     "snapshots, reassignment, hosting, compaction, shares or cluster.",
 )
-@click.option("--runs", type=RUNS, required=True, help="How many runs.")
+@click.option("--runs", type=RUNS, required=True, help="Number of runs.")
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for the recorded runs.")
 @BUG
@@ -41,14 +41,14 @@ from kraftcheck.verbs.options import (
     "--option",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Fix an option that each run draws otherwise; again for more. A wrong one names all.",
+    help="Fix an option that each run would draw; may be repeated. A wrong name lists all.",
 )
 @placed
 @judged
 def simulate(**options: Any) -> int:
     """Record runs of the reference under faults.
 
-    Those that are in the folder already are kept.
+    Runs that are in the folder are kept.
 
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01
@@ -110,7 +110,7 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
     is_eager=True,
     expose_value=False,
     callback=_show_fields,
-    help="Only print what a node's state, inputs and messages consist of, such as voter or broker.",
+    help="Only print the fields of a node's state, inputs and messages, such as voter or broker.",
 )
 @click.option(
     "--emitter",
@@ -118,7 +118,7 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
     is_eager=True,
     expose_value=False,
     callback=_show_emitter,
-    help="Only print a file that writes steps, to be copied.",
+    help="Only print an emitter, a file that writes steps.",
 )
 @click.option(
     "--schema",
@@ -132,18 +132,18 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
     "--as",
     "profile",
     metavar="NAME",
-    help="Of a .jsonl: allow what this version does otherwise, such as kafka-4.3.",
+    help="For a .jsonl: also allow this version's profile, such as kafka-4.3.",
 )
 @click.option(
     "--html",
     type=FOLDER,
-    help="Of a .jsonl: a file for a page that draws it; of several, a folder.",
+    help="For a .jsonl: write a page that draws it; for several, a folder.",
 )
 @JAR
 @placed
 @judged
 def conform(paths: tuple[Path, ...], **options: Any) -> int:
-    """Judge every step of recorded runs against the specs.
+    """Check every step of recorded runs against the specs.
 
     PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
     (.jsonl) with the steps of another implementation, or a folder of such files, or several
@@ -162,24 +162,24 @@ def conform(paths: tuple[Path, ...], **options: Any) -> int:
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("protocol", metavar="PROTOCOL")
 @click.argument("command", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--node", type=int, help="Which node the command is; default: the first.")
+@click.option("--node", type=int, help="The node that the command plays; default: the first.")
 @click.option(
     "--constants",
     metavar="JSON",
-    help="Those of the header of a trace; default: few nodes, as they are printed.",
+    help="Constants, as in the header of a trace; default: few nodes, printed at the start.",
 )
 @click.option(
     "--search",
     type=RUNS,
     default=10_000,
     show_default=True,
-    help="Moves of the reference, to find a way to what was not met yet.",
+    help="Moves of the reference to search for decisions not reached yet.",
 )
 @SEED
 @click.option("--out", type=FOLDER, required=True, help="The folder for steps and verdict.")
 @judged
 def drive(**options: Any) -> int:
-    """Drive a node of yours into rare rules, and judge its steps.
+    """Drive your own node into rare decisions, and check its steps.
 
     Its peers are played. COMMAND is a program that reads an input from each line of its stdin and
     answers with the line of its step, as an emitter writes it (docs/foreign-traces.md).
@@ -194,8 +194,8 @@ def drive(**options: Any) -> int:
 
 @click.command()
 @click.argument("path", metavar="PATH", type=THERE)
-@click.option("--run", "number", type=int, help="Which run, by its number.")
-@click.option("--skip", is_flag=True, help="Leave out moves that are not possible, and say so.")
+@click.option("--run", "number", type=int, help="Number of the run.")
+@click.option("--skip", is_flag=True, help="Skip impossible moves, and report them.")
 @click.option("--html", "page", type=PAGE, help="A file for a page that draws the run.")
 @RULES
 @judged
@@ -207,7 +207,7 @@ def replay(
     rules: Path | None,
     screen: Screen,
 ) -> int:
-    """Tell a run step by step, one line for each, with a legend.
+    """Print a run, one line for each step, with a legend.
 
     PATH is the folder of a campaign, a schedule that `shrink` wrote, a schedule of moves
     (docs/chaos.md), or a file with the steps of another implementation.
@@ -246,7 +246,9 @@ def replay(
 @click.command()
 @click.argument("path", metavar="[PATH]", type=THERE, required=False)
 @click.option("--run", "number", type=int, help="A failing run of a campaign, by its number.")
-@click.option("--model", metavar="NAME", help="Whose counterexample; without PATH, TLC searches.")
+@click.option(
+    "--model", metavar="NAME", help="The model of the counterexample; without PATH, TLC searches."
+)
 @click.option("--bug", metavar="ID", help="As --model, with the bug's first model.")
 @click.option("--out", type=FOLDER, help="The schedule's file; default: DIR/run-N.schedule.")
 @click.option("--attempts", type=click.IntRange(1), default=2000, show_default=True)
@@ -255,7 +257,7 @@ def replay(
 def shrink(
     path: Path | None, number: int | None, model: str | None, bug: str | None, **options: Any
 ) -> int:
-    """Make a failing run small, and keep it as a schedule.
+    """Make a failing run small, and save it as a schedule.
 
     PATH is the folder of a campaign; a file with what TLC printed of a model; or a schedule of
     moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference.
@@ -304,7 +306,7 @@ def _show_tables(context: click.Context, _: click.Parameter, wanted: bool) -> No
 @click.option("--master", help="Spark's master, such as spark://HOST:7077; default: local[2].")
 @shown
 def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen) -> int:
-    """Ask recorded runs a question in SQL.
+    """Query recorded runs in SQL.
 
     DIR is the folder of recorded runs. Tables are runs, steps, messages, operations, violations,
     measures, histories, anomalies, and after `conform` classes and rejected (docs/tables.md).
@@ -321,7 +323,7 @@ def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen
 @click.argument("folder", metavar="DIR", type=THERE)
 @judged
 def report(folder: Path, screen: Screen) -> int:
-    """Make one page of what was found in a folder.
+    """Write one page with the results in a folder.
 
     \b
     Example: kraftcheck report runs/Z01
@@ -332,13 +334,13 @@ def report(folder: Path, screen: Screen) -> int:
 
 
 @click.command()
-@click.option("--out", type=FOLDER, required=True, help="The folder for all that is found.")
-@click.option("--runs", type=RUNS, default=600, show_default=True, help="How many runs.")
+@click.option("--out", type=FOLDER, required=True, help="The folder for all results.")
+@click.option("--runs", type=RUNS, default=600, show_default=True, help="Number of runs.")
 @SEED
 @JAR
 @judged
 def verify(**options: Any) -> int:
-    """The main job: models, runs under faults, a planted bug.
+    """Run the main checks: models, runs under faults, a planted bug.
 
     \b
     Example: kraftcheck verify --out runs/verify
@@ -356,14 +358,14 @@ def verify(**options: Any) -> int:
     "--option",
     metavar="NAME=VALUE",
     multiple=True,
-    help="An option of the protocol, as in `simulate`; again for more.",
+    help="An option of the protocol, as in `simulate`; may be repeated.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8046,
     show_default=True,
-    help="Of the page, on this machine; 0: any free.",
+    help="The page's port on this machine; 0: any free port.",
 )
 @shown
 def explore(
@@ -385,16 +387,20 @@ def explore(
 
 @click.command()
 @click.argument("path", metavar="FILE|DIR", type=THERE)
-@click.option("--run", "number", type=int, help="Of a campaign's folder: which run, by its number.")
+@click.option("--run", "number", type=int, help="Number of the run in a campaign's folder.")
 @click.option(
-    "--futures", type=RUNS, default=200, show_default=True, help="How many of each prefix."
+    "--futures",
+    type=RUNS,
+    default=200,
+    show_default=True,
+    help="Number of futures for each prefix.",
 )
 @click.option("--html", "page", type=PAGE, help="A file for a page with the curve.")
 @shown
 def likelihood(
     path: Path, number: int | None, futures: int, page: Path | None, screen: Screen
 ) -> int:
-    """Say when a failure became inevitable.
+    """Find the step at which a failure became inevitable.
 
     Futures are drawn from each prefix of a failing run, and the share that fails is printed. FILE
     is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.

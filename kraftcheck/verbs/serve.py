@@ -39,9 +39,14 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
     "--brokers", type=click.IntRange(1, 7), default=3, show_default=True, help="How many."
 )
 @SEED
-@click.option("--port", type=click.IntRange(0, 65000), default=0, help="Of broker 0; 0: any free.")
 @click.option(
-    "--admin-port", type=click.IntRange(0, 65535), default=0, help="For `ctl`; 0: any free."
+    "--port", type=click.IntRange(0, 65000), default=0, help="Port of broker 0; 0: any free port."
+)
+@click.option(
+    "--admin-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port for `ctl`; 0: any free port.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
@@ -49,47 +54,59 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
     type=click.IntRange(0, 100),
     default=20,
     show_default=True,
-    help="How many seconds of its own the cluster lives in a second; 0: as `ctl step` says.",
+    help="Virtual seconds for each real second; 0: only on `ctl step`.",
 )
 @click.option("--partitions", type=click.IntRange(1, 100), default=1, help="Of topics, by default.")
 @click.option(
     "--min-insync-replicas", type=click.IntRange(1, 7), default=1, help="Of topics, by default."
 )
-@click.option("--no-auto-create", is_flag=True, help="Topics are made by clients' request only.")
-@click.option("--out", type=FOLDER, help="For tapes and the trace; default: a new folder.")
-@click.option("--data", type=FOLDER, help="Keep logs there, and begin with what is there.")
+@click.option("--no-auto-create", is_flag=True, help="Create topics only on request.")
+@click.option(
+    "--out", type=FOLDER, help="The folder for recordings and the trace; default: a new one."
+)
+@click.option("--data", type=FOLDER, help="Keep logs in this folder, and start from them.")
 @click.option(
     "--judge",
     type=click.IntRange(0),
     default=10_000,
     show_default=True,
-    help="How many distinct steps TLC judges at the end; 0: none.",
+    help="Number of distinct steps that TLC checks at the end; 0: none.",
 )
 @click.option(
-    "--until-eof", is_flag=True, help="End, unjudged, when standard input does: as a child."
+    "--until-eof",
+    is_flag=True,
+    help="End without a check when standard input ends (for child processes).",
 )
-@click.option("--log", is_flag=True, help="Say why connections end, and what is not served.")
+@click.option("--log", is_flag=True, help="Log why connections end, and unsupported requests.")
 @click.option(
-    "--user", "users", multiple=True, metavar="NAME:PASSWORD", help="May log in, by SASL."
+    "--user",
+    "users",
+    multiple=True,
+    metavar="NAME:PASSWORD",
+    help="A user that may log in by SASL.",
 )
 @click.option(
     "--super-user",
     "super_users",
     multiple=True,
     metavar="NAME",
-    help="May do anything; others what ACLs allow. Without --user: ANONYMOUS.",
+    help="A user that may do anything; ACLs apply to others. Without --user: ANONYMOUS.",
 )
-@click.option("--certificate", type=THERE, help="With its key, as PEM: clients speak TLS.")
+@click.option(
+    "--certificate", type=THERE, help="Certificate with its key, as PEM; clients use TLS."
+)
 @click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
 @click.option(
     "--scenario",
     type=THERE,
     is_eager=True,
     callback=_options_of,
-    help="All this in a TOML file: options by their names, topics and faults (docs/serve.md).",
+    help="A TOML file with options by name, topics and faults (docs/serve.md).",
 )
-@click.option("--shrink", is_flag=True, help="With --replay: leave out moves that are not needed.")
-@click.option("--replay", "tape", type=THERE, help="Serve nobody; play a tape again and judge it.")
+@click.option("--shrink", is_flag=True, help="With --replay: leave out unneeded moves.")
+@click.option(
+    "--replay", "tape", type=THERE, help="Serve no clients; replay a recording and check it."
+)
 @BUG
 @judged
 def serve(
@@ -117,7 +134,7 @@ def serve(
     bug: str | None,
     screen: Screen,
 ) -> int:
-    """Serve a cluster to Kafka's clients, and judge what it did.
+    """Serve a simulated cluster to Kafka's clients, and check it.
 
     \b
     Example: kraftcheck serve --brokers 3 --seed 7 --port 9092
@@ -177,7 +194,7 @@ def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[
 @click.argument("said", metavar="[NAME=VALUE]...", nargs=-1)
 @shown
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
-    """Have a served cluster do something.
+    """Send a command to a served cluster.
 
     COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, expire,
     move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).

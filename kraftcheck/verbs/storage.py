@@ -13,7 +13,7 @@ from kraftcheck.verbs.options import BUG, RULES, SEED, judged
 
 @click.group()
 def storage() -> None:
-    """What crashes leave of a log on disk, and what Kafka does.
+    """Check what crashes leave of a log on disk.
 
     \b
     Example: kraftcheck storage crash --states 10000
@@ -22,15 +22,19 @@ def storage() -> None:
 
 @storage.command()
 @click.option(
-    "--states", type=click.IntRange(1), default=2000, show_default=True, help="How many are judged."
+    "--states",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Number of states to check.",
 )
-@click.option("--as-kafka", is_flag=True, help="Decide as Apache Kafka 4.3.1 does.")
+@click.option("--as-kafka", is_flag=True, help="Use the decisions of Apache Kafka 4.3.1.")
 @click.option(
     "--mode",
     type=click.Choice(("ordered", "free")),
     default="ordered",
     show_default=True,
-    help="Of changes of names a prefix has happened, or any of them.",
+    help="Of the renames a prefix has happened, or any subset.",
 )
 @SEED
 @BUG
@@ -45,7 +49,7 @@ def crash(
     rules: Path | None,
     screen: Screen,
 ) -> int:
-    """Start from what crashes and failing disks leave, and judge what was recovered.
+    """Start from what crashes and failing disks leave, and check the recovery.
 
     \b
     Example: kraftcheck storage crash --states 10000
@@ -60,12 +64,15 @@ def crash(
     "--histories", type=click.IntRange(1), default=100, show_default=True, help="How many."
 )
 @click.option(
-    "--crashes", type=click.IntRange(0), default=5, help="Of each history so many are recovered."
+    "--crashes",
+    type=click.IntRange(0),
+    default=5,
+    help="Number of crashes to recover from in each history.",
 )
 @SEED
 @judged
 def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
-    """The same operations on the engine and on Kafka's log: equal states, and equal bytes.
+    """Compare the engine with Kafka's log: equal states, and equal bytes.
 
     \b
     Example: kraftcheck storage kafka --histories 2000

@@ -15,7 +15,7 @@ from kraftcheck.verbs.options import FOLDER, JAR, PAGE, RUNS, SEED, THERE, judge
 DIFFERENTIAL = click.option(
     "--differential",
     is_flag=True,
-    help="Compare each step with the reference's at once; TLC judges those that differ.",
+    help="Compare each step with the reference; TLC checks only differing steps.",
 )
 
 
@@ -39,7 +39,7 @@ class _Witnesses(click.Group):
 
 @click.group(cls=_Witnesses)
 def witness() -> None:
-    """Drive Apache Kafka's own classes, and judge every step.
+    """Drive Apache Kafka's own classes, and check every step.
 
     \b
     Example: kraftcheck witness quorum --runs 30 --out runs/witness
@@ -49,16 +49,16 @@ def witness() -> None:
 def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     """Gives a verb the options that say which classes are driven, as one Kafka."""
 
-    @click.option("--kafka", "version", metavar="VERSION", help="Of Apache Kafka; default: 4.3.1.")
     @click.option(
-        "--jars", type=FOLDER, help="Jars or classes of your own, in place of the release's."
+        "--kafka", "version", metavar="VERSION", help="Version of Apache Kafka; default: 4.3.1."
     )
+    @click.option("--jars", type=FOLDER, help="Your own jars or classes, before the release's.")
     @click.option(
         "--as",
         "profile",
         metavar="NAME",
         default="",
-        help="What else is allowed; default: the profile of the version; specs: nothing.",
+        help="The profile to allow; default: that of the version; specs: none.",
     )
     @click.option(
         "--log",
@@ -93,7 +93,7 @@ def _by_chance(protocol: Any) -> click.Command:
         {example} --jars build/my-kafka --out runs/my-kafka
         """,
     )
-    @click.option("--runs", type=RUNS, required=True, help="How many runs.")
+    @click.option("--runs", type=RUNS, required=True, help="Number of runs.")
     @SEED
     @click.option("--moves", type=RUNS, default=300, show_default=True, help="Of each run.")
     @click.option(
@@ -134,7 +134,7 @@ def _by_chance(protocol: Any) -> click.Command:
 @JAR
 @judged
 def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
-    """Follow a schedule of moves: of the corpus, of a bug, of TLC, of a run that was refused.
+    """Follow a schedule of moves: of the corpus, a bug, TLC, or a refused run.
 
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
@@ -153,13 +153,13 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     "--junit-test",
     type=PAGE,
     metavar="FILE.java",
-    help="Of the quorum: write it as a JUnit test over Kafka's own RaftClientTestContext, too.",
+    help="For the quorum: also write a JUnit test over Kafka's RaftClientTestContext.",
 )
 @kafka
 @JAR
 @judged
 def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
-    """Make a schedule small on which Kafka does what it should not, and keep it.
+    """Make a schedule small on which Kafka fails, and save it.
 
     What remains violates the same property, or has a step of the same action refused. If the
     profile allows all, its bugs are not allowed: so known bugs are made small, too.
@@ -221,7 +221,7 @@ def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
 @JAR
 @judged
 def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: Any) -> int:
-    """Have Kafka take every edge of TLC's graphs, and say of each that it does not take why.
+    """Take Kafka through every edge of TLC's graphs, and explain missing ones.
 
     \b
     Example: kraftcheck witness cover quorum-few-votes quorum-handover
@@ -236,7 +236,9 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 @click.option(
     "--kafka", "releases", metavar="VERSION", multiple=True, help="A release; default: all known."
 )
-@click.option("--runs", type=RUNS, default=6, show_default=True, help="How many, of each kind.")
+@click.option(
+    "--runs", type=RUNS, default=6, show_default=True, help="Number of runs of each kind."
+)
 @SEED
 @click.option("--moves", type=RUNS, default=120, show_default=True, help="Of each run.")
 @click.option(
@@ -245,7 +247,7 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
 @JAR
 @judged
 def witness_versions(**options: Any) -> int:
-    """Say of releases of Kafka which steps differ, and which finds each has.
+    """Compare releases of Kafka: differing steps, and the finds of each.
 
     \b
     Example: kraftcheck witness versions --seed 1 --out runs/versions

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
+from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.quorum.messages import (
     Append,
     Crash,
@@ -28,6 +29,7 @@ from kraftcheck.reference.sim.choices import SeededChooser, Stream, chance, pick
 from kraftcheck.reference.steered.moves import Move
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
+from kraftcheck.witness.kafka import methods_of
 from kraftcheck.witness.schedule import KafkaSchedule
 
 S = TypeVar("S", bound=Any)
@@ -172,10 +174,16 @@ class Alone:
     """What components of one protocol have in common (driving.Component)."""
 
     kinds: ClassVar[Kinds[Any]]
+    protocol: Protocol
 
     @property
     def parts(self: C) -> tuple[C]:
         return (self,)
+
+    @property
+    def methods(self) -> Mapping[str, str]:
+        witness = self.protocol.witness
+        return methods_of((witness and witness.under) or self.protocol.name)
 
     def walk(self, schedule: Any, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, self.kinds)

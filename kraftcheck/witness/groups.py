@@ -7,11 +7,9 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
-
-import msgspec
 
 from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.drivers.options import options_of
@@ -41,26 +39,13 @@ from kraftcheck.reference.groups.protocol import (
     OFFSETS_KIND,
 )
 from kraftcheck.reference.groups.rules import GroupRules
-from kraftcheck.reference.groups.types import Constants
-from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.choices import Stream, pick
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.traces.foreign.reading import ForeignTrace
-from kraftcheck.traces.foreign.verdicts import Finding
 from kraftcheck.witness import covering, histories
-from kraftcheck.witness.chance import walk
 from kraftcheck.witness.coordinator_graphs import Walk
 from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.speech import Outcome
-from kraftcheck.witness.steered import KafkaSteered
-
-METHODS: Final = {
-    "HandleGroupHeartbeat": "GroupMetadataManager.consumerGroupHeartbeat",
-    "HandleGroupSessionTimeout": "GroupMetadataManager.consumerGroupFenceMemberOperation",
-    "HandleRebalanceTimeout": "GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout",
-    "HandleGroupCommit": "CoordinatorRuntime.HighWatermarkListener",
-    "HandleMoveCoordinator": "CoordinatorRuntime.load, GroupCoordinatorShard.replay",
-}
-"""Where Kafka does what an action of the spec says."""
+from kraftcheck.witness.steered import Declared, KafkaSteered, again, deliver
 
 UNKEPT: Final = ("EpochsBounded", "GroupTypeInv")
 """By leaves-as-it-was: an epoch before -2, and nothing to revoke in the state of who has to."""
@@ -127,20 +112,6 @@ class KafkaGroup(KafkaSteered):
 # -- Moves by chance
 
 
-def _deliver(schedule: KafkaGroup, stream: Stream) -> bool:
-    if not (there := schedule.mail()):
-        return False
-    schedule.deliver(*(there[0] if chance(stream, 600) else pick(stream, there)))
-    return True
-
-
-def _again(schedule: KafkaGroup, stream: Stream) -> bool:
-    if not (there := schedule.mail()):
-        return False
-    schedule.deliver(*pick(stream, there), again=True)
-    return True
-
-
 def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaGroup, Stream], bool]:
     """One of these, whose messages are lost perhaps."""
 
@@ -162,13 +133,13 @@ def _speak(schedule: KafkaGroup, stream: Stream) -> bool:
 
 
 MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
-    _deliver: (30, 60),
+    deliver(600): (30, 60),
     _speak: (30, 60),
     _some(SendGroupHeartbeat): (2, 6),
     _some(StartReconciliation, CompleteReconciliation): (15, 40),
     _some(GroupCommit): (5, 20, 40),
     _some(Subscribe): (6, 12),
-    _again: (0, 5),
+    again: (0, 5),
     _some(SendGroupHeartbeat, lost=True): (0, 3, 8),
     _some(GroupCommit, lost=True): (0, 2, 5),
     _some(HeartbeatTimeout): (0, 8, 20),
@@ -180,15 +151,12 @@ MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
 """How often each kind may be taken, of which a run draws one."""
 
 
-class _Coordinators:
+class _Coordinators(Declared):
     """See driving.Component."""
 
     protocol = GROUPS
-    methods = METHODS
-
-    @property
-    def parts(self) -> tuple[_Coordinators]:
-        return (self,)
+    kinds = MOVES
+    schedule = KafkaGroup
 
     def settings(self, nodes: int, seed: int) -> Any:
         members = tuple(range(1, nodes + 1))
@@ -200,24 +168,8 @@ class _Coordinators:
             static=STATIC,
         )
 
-    def setting(self, options: Mapping[str, Any]) -> Any:
-        made = msgspec.convert(dict(options), options_of(GROUPS).of)
-        if made.growing:
-            raise msgspec.ValidationError("growing: topics that come and go are not driven")
-        return made
-
-    def constants(self, setting: Any) -> Constants:
-        names = Constants.__struct_fields__
-        return Constants(**{name: getattr(setting, name) for name in names})
-
-    def begin(self, setting: Any, host: Host, watched: bool, compares: bool = False) -> KafkaGroup:
-        return KafkaGroup(msgspec.structs.replace(setting, watched=watched), host, compares)
-
-    def walk(self, schedule: KafkaGroup, seed: int, moves: int) -> None:
-        walk(schedule, seed, moves, MOVES)
-
-    def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        return []
+    def problem(self, setting: Any) -> str:
+        return "growing: topics that come and go are not driven" if setting.growing else ""
 
 
 GROUP_COORDINATORS: Final = _Coordinators()

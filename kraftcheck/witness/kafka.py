@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -94,6 +97,14 @@ def tried(work: Callable[[], T]) -> T:
         return work()
     except (ArtifactError, WitnessError) as error:
         raise BadInput(str(error)) from None
+
+
+@cache
+def methods_of(protocol: str) -> dict[str, str]:
+    """Kafka's method that does what an action of the protocol's spec says, by action."""
+    text = (files(__package__) / "methods.toml").read_text("utf-8")
+    found: dict[str, str] = tomllib.loads(text)[protocol]
+    return found
 
 
 def witnessed() -> dict[str, Protocol | Composed]:

@@ -45,38 +45,6 @@ from kraftcheck.witness.partition_graphs import Walk, is_cleared
 from kraftcheck.witness.speech import Speech
 from tla_utils import Record, Value
 
-METHODS: Final = {
-    "HandleRegisterBrokerRequest": "ClusterControlManager.registerBroker",
-    "HandleHeartbeatRequest": "ReplicationControlManager.processBrokerHeartbeat",
-    "HandleAlterPartitionRequest": "ReplicationControlManager.alterPartition",
-    "HandleSessionTimeout": "ReplicationControlManager.maybeFenceOneStaleBroker",
-    "HandleElectLeaders": "ReplicationControlManager.electLeaders",
-    "HandleControllerFailover": "ClusterControlManager.activate",
-    "HandleMetadataUpdate": "ReplicaManager.applyDelta, Partition.makeLeader, makeFollower",
-    "HandleProduceRequest": "Partition.appendRecordsToLeader",
-    "HandleProduceTimeout": "DelayedProduce",
-    "HandleReplicaFetchRequest": "Partition.fetchRecords, updateFollowerFetchState",
-    "HandleConsumerFetchRequest": "Partition.fetchRecords",
-    "HandleListOffsetsRequest": "Partition.fetchOffsetForTimestamp",
-    "HandleDeleteRecordsRequest": "Partition.deleteRecordsOnLeader",
-    "HandleReplicaLagTimeout": "ReplicaState.isCaughtUp",
-    "HandleIsrShrinkTimeout": "Partition.maybeShrinkIsr",
-    "HandleSendAlterPartition": "DefaultAlterPartitionManager.sendRequest",
-    "HandleAlterPartitionResponse": "Partition.submitAlterPartition",
-    "HandleBrokerFlush": "UnifiedLog.flush",
-    "HandleCheckpointHighWatermark": "ReplicaManager.checkpointHighWatermarks",
-    "HandleSendReplicaFetch": "AbstractFetcherThread.maybeFetch",
-    "HandleReplicaFetchResponse": "AbstractFetcherThread.processFetchRequest",
-    "HandleReplicaFetchTimeout": "AbstractFetcherThread.processFetchRequest",
-    "HandleSendRegistration": "BrokerLifecycleManager.sendBrokerRegistration",
-    "HandleRegisterBrokerResponse": "BrokerLifecycleManager.BrokerRegistrationResponseEvent",
-    "HandleSendHeartbeat": "BrokerLifecycleManager.sendBrokerHeartbeat",
-    "HandleHeartbeatResponse": "BrokerLifecycleManager.BrokerHeartbeatResponseEvent",
-    "HandleControllerRequestTimeout": "BrokerLifecycleManager, NodeToControllerChannelManager",
-    "HandleControlledShutdown": "BrokerLifecycleManager.beginControlledShutdown",
-    "HandleBrokerRestart": "LogManager.loadLogs, LogLoader.load",
-}
-
 
 class KafkaPartition(Hosted, PartitionSchedule):
     """As PartitionSchedule, with a witness in place of the reference's brokers and controller."""
@@ -290,7 +258,6 @@ class _Brokers(Alone):
     """See driving.Component."""
 
     protocol = PARTITION
-    methods = METHODS
     kinds = MOVES
 
     def settings(self, nodes: int, seed: int) -> PartitionOptions:

@@ -32,34 +32,10 @@ FETCH_MAX_RECORDS = 2
 FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeout"}
 """Moves of graphs that are not alike by the rules before 4.1 and since."""
 
-IN_KAFKA: Final = {
-    "HandleVoteRequest": "KafkaRaftClient.handleVoteRequest",
-    "HandleVoteResponse": "KafkaRaftClient.handleVoteResponse",
-    "HandleBeginQuorumEpochRequest": "KafkaRaftClient.handleBeginQuorumEpochRequest",
-    "HandleBeginQuorumEpochResponse": "KafkaRaftClient.handleBeginQuorumEpochResponse",
-    "HandleEndQuorumEpochRequest": "KafkaRaftClient.handleEndQuorumEpochRequest",
-    "HandleEndQuorumEpochResponse": "KafkaRaftClient.handleEndQuorumEpochResponse",
-    "HandleFetchRequest": "KafkaRaftClient.handleFetchRequest",
-    "HandleFetchResponse": "KafkaRaftClient.handleFetchResponse",
-    "HandleFetchMaxWait": "KafkaRaftClient.handleFetchRequest",
-    "HandleAppend": "KafkaRaftClient.maybeAppendBatches",
-    "HandleFlush": "KafkaRaftClient.flushLeaderLog",
-    "HandleElectionTimeout": "KafkaRaftClient.pollCurrentState",
-    "HandleFetchTimeout": "KafkaRaftClient.pollFollower",
-    "HandleBeginQuorumEpochTimeout": "KafkaRaftClient.maybeSendBeginQuorumEpochRequests",
-    "HandleCheckQuorumTimeout": "KafkaRaftClient.pollLeader",
-    "HandleResign": "KafkaRaftClient.pollLeader",
-    "HandleRequestTimeout": "RequestManager",
-    "HandleCrash": "KafkaRaftLog, QuorumStateStore",
-    "HandleRestart": "KafkaRaftClient.initialize, QuorumState.initialize",
-}
-"""Where Kafka does what an action of the spec says."""
-
 
 class _Voters(Alone):
     """See driving.Component. protocol: by whose rules they are judged."""
 
-    methods = IN_KAFKA
     kinds = MOVES
 
     def __init__(self, protocol: Protocol) -> None:

@@ -14,13 +14,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from kraftcheck.live.witness.host import Host, WitnessError
 from kraftcheck.reference.core.system import Move as SystemMove, NodeMemo
+from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.drivers.script import LOST, ScriptedRun
 from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.moves import Move
+from kraftcheck.witness.chance import Alone
 from kraftcheck.witness.hosted import Hosted
 from kraftcheck.witness.speech import Outcome, Speech, Taken
 
@@ -132,3 +138,51 @@ class KafkaSteered(Hosted, ScriptedRun):
         self._check_driven(words)
         made = len(self.moves)
         return super().attempt(words, later) and int(len(self.moves) > made)
+
+
+# -- Moves by chance, and how such nodes are driven
+
+
+def deliver(oldest: int) -> Callable[[KafkaSteered, Stream], bool]:
+    """A message arrives; so often of a thousand the one that waits longest."""
+
+    def make(schedule: KafkaSteered, stream: Stream) -> bool:
+        if not (there := schedule.mail()):
+            return False
+        schedule.deliver(*(there[0] if chance(stream, oldest) else pick(stream, there)))
+        return True
+
+    return make
+
+
+def again(schedule: KafkaSteered, stream: Stream) -> bool:
+    """A message arrives that will arrive once more."""
+    if not (there := schedule.mail()):
+        return False
+    schedule.deliver(*pick(stream, there), again=True)
+    return True
+
+
+class Declared(Alone):
+    """What components of declared protocols have in common (driving.Component)."""
+
+    schedule: ClassVar[Callable[..., KafkaSteered]]
+
+    def setting(self, options: Mapping[str, Any]) -> Any:
+        made = msgspec.convert(dict(options), options_of(self.protocol).of)
+        if problem := self.problem(made):
+            raise msgspec.ValidationError(problem)
+        return made
+
+    def problem(self, setting: Any) -> str:
+        """Why these options cannot be driven; empty if they can."""
+        return ""
+
+    def constants(self, setting: Any) -> Any:
+        of = self.protocol.constants
+        return of(**{name: getattr(setting, name) for name in of.__struct_fields__})
+
+    def begin(
+        self, setting: Any, host: Host, watched: bool, compares: bool = False
+    ) -> KafkaSteered:
+        return self.schedule(replace(setting, watched=watched), host, compares)

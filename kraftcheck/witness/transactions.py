@@ -9,12 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import msgspec
-
 from kraftcheck.live.witness.host import Host
-from kraftcheck.reference.drivers.options import options_of
-from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.choices import Stream, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.transactions.messages import (
     COORDINATOR,
@@ -35,43 +31,16 @@ from kraftcheck.reference.transactions.messages import (
     TransactionTimeout,
 )
 from kraftcheck.reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
-from kraftcheck.reference.transactions.types import Constants
-from kraftcheck.traces.foreign.reading import ForeignTrace
-from kraftcheck.traces.foreign.verdicts import Finding
 from kraftcheck.witness import covering, histories
 from kraftcheck.witness.chance import walk
 from kraftcheck.witness.coordinator_graphs import Walk
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.steered import KafkaSteered
+from kraftcheck.witness.steered import Declared, KafkaSteered, again, deliver
 
 LAST_EPOCH: Final = 32766
 """Of a producer id: Kafka's own constant."""
 EARLY_END: Final = range(1, 1001)
 """Or one of these: the host passes over the epochs between an id's first one and its last ones."""
-
-METHODS: Final = {
-    "HandleInitProducerId": "TransactionCoordinator.handleInitProducerId",
-    "HandleBumpEpoch": "TransactionCoordinator.handleInitProducerId, which names an epoch",
-    "HandleAddPartitions": "TransactionCoordinator.handleAddPartitionsToTransaction",
-    "HandleVerify": "TransactionCoordinator.handleVerifyPartitionsInTransaction",
-    "HandleEndTxn": "TransactionCoordinator.handleEndTransaction",
-    "HandleTransactionTimeout": "TransactionCoordinator.abortTimedOutTransactions",
-    "HandleListTimedOut": "TransactionStateManager.timedOutTransactions",
-    "HandleAbortListed": "TransactionCoordinator.abortTimedOutTransactions",
-    "HandleFence": "TransactionCoordinator.endTransaction",
-    "HandleAcknowledged": "TransactionStateManager.appendTransactionToLog, its callback",
-    "HandleAppendTimeout": "TransactionStateManager.appendTransactionToLog, its callback",
-    "HandleMarkersAgain": "TransactionMarkerRequestCompletionHandler.onComplete, disconnected",
-    "HandleMarkerReply": "TransactionMarkerRequestCompletionHandler.onComplete",
-    "HandleMarkerRefused": "TransactionMarkerRequestCompletionHandler.onComplete, an error",
-    "HandleMarkersDone": "TransactionMarkerChannelManager.maybeWriteTxnCompletion",
-    "HandleExpire": "TransactionStateManager.removeExpiredTransactionalIds",
-    "HandleElect": "TransactionCoordinator.onResignation, onElection",
-    "HandleLoaded": "TransactionStateManager.loadTransactionsForTxnTopicPartition",
-    "HandleLoseLeader": "KRaftMetadataCache.getPartitionLeaderEndpoint",
-    "HandleFindLeader": "KRaftMetadataCache.getPartitionLeaderEndpoint",
-}
-"""Where Kafka does what an action of the spec says."""
 
 
 class KafkaTransactions(KafkaSteered):
@@ -98,21 +67,6 @@ RARE: Final = (
 transaction would ever be committed. Kafka's sweep lists and aborts in one call, so nothing is
 listed here.
 """
-
-
-def _deliver(schedule: KafkaTransactions, stream: Stream) -> bool:
-    if not (there := schedule.mail()):
-        return False
-    node, message = there[0] if chance(stream, 500) else pick(stream, there)
-    schedule.deliver(node, message)
-    return True
-
-
-def _again(schedule: KafkaTransactions, stream: Stream) -> bool:
-    if not (there := schedule.mail()):
-        return False
-    schedule.deliver(*pick(stream, there), again=True)
-    return True
 
 
 def _late(schedule: KafkaTransactions, stream: Stream) -> bool:
@@ -157,7 +111,7 @@ def _rare(*kinds: type) -> Callable[[KafkaTransactions, Stream], bool]:
 
 
 MOVES: Final[dict[Callable[[KafkaTransactions, Stream], bool], tuple[int, ...]]] = {
-    _deliver: (40, 80),
+    deliver(500): (40, 80),
     _own: (40, 60),
     _rare(Ask): (10, 20),
     _rare(Retry): (2, 6),
@@ -169,7 +123,7 @@ MOVES: Final[dict[Callable[[KafkaTransactions, Stream], bool], tuple[int, ...]]]
     _rare(Elect): (0, 1, 3),
     _rare(LoseLeader, Expire): (0, 2),
     _rare(ChangeLeader, Sweep): (0, 2),
-    _again: (0, 5, 15),
+    again: (0, 5, 15),
     _late: (0, 5, 15),
     _lose: (0, 3, 8),
 }
@@ -178,42 +132,28 @@ FORGETTING: Final = {**MOVES, _rare(Expire): (5, 15)}
 """Where ids are forgotten: often enough that one is while a producer has yet to ask for it."""
 
 
-class _Coordinators:
+class _Coordinators(Declared):
     """See driving.Component."""
 
-    protocol: Protocol = TRANSACTIONS
-    methods: Mapping[str, str] = METHODS
-
-    @property
-    def parts(self) -> tuple[_Coordinators]:
-        return (self,)
+    protocol = TRANSACTIONS
+    kinds = MOVES
+    schedule = KafkaTransactions
 
     def settings(self, nodes: int, seed: int) -> Any:
         """In every third run messages come late."""
         return self.setting({"partitions": list(range(11, 11 + nodes)), "late": int(seed % 3 == 0)})
 
     def setting(self, options: Mapping[str, Any]) -> Any:
-        made = msgspec.convert({"watched": False, **options}, options_of(TRANSACTIONS).of)
-        if made.max_epoch != LAST_EPOCH and made.max_epoch not in EARLY_END:
+        return super().setting({"watched": False, **options})
+
+    def problem(self, setting: Any) -> str:
+        if setting.max_epoch != LAST_EPOCH and setting.max_epoch not in EARLY_END:
             early = f"{EARLY_END[0]} to {EARLY_END[-1]}"
-            raise msgspec.ValidationError(f"max_epoch: Kafka's is {LAST_EPOCH}; or say {early}")
-        if made.markers_refused:
-            raise msgspec.ValidationError("markers_refused: Kafka's host refuses none")
-        return made
-
-    def constants(self, setting: Any) -> Constants:
-        return Constants(**{name: getattr(setting, name) for name in Constants.__struct_fields__})
-
-    def begin(
-        self, setting: Any, host: Host, watched: bool, compares: bool = False
-    ) -> KafkaTransactions:
-        return KafkaTransactions(msgspec.structs.replace(setting, watched=watched), host, compares)
+            return f"max_epoch: Kafka's is {LAST_EPOCH}; or say {early}"
+        return "markers_refused: Kafka's host refuses none" if setting.markers_refused else ""
 
     def walk(self, schedule: KafkaTransactions, seed: int, moves: int) -> None:
         walk(schedule, seed, moves, FORGETTING if schedule.constants.ids_expire else MOVES)
-
-    def left_open(self, trace: ForeignTrace) -> list[Finding]:
-        return []
 
 
 TRANSACTION_COORDINATORS: Final = _Coordinators()

@@ -8,7 +8,7 @@ under which Kafka promises less: negative controls, which show that a property c
 be replayed yet, and say why. Neither have a class.
 
     [Z01]
-    title = "the vote lives in memory only"
+    title = "the vote is not persisted"
     story = '''
     A voter votes for A in epoch 1, restarts with the vote forgotten, and votes for C in epoch 1.
     '''
@@ -115,6 +115,12 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     """Why one oracle alone can see it, or has so far; empty where two have."""
     scope: str = ""
     """Why it cannot be replayed yet; empty when it can."""
+    options: dict[str, Any] = {}
+    """What every run has in which it is looked for; other options are drawn."""
+    no_overlay: str = ""
+    """Why it is replayed without an overlay of the specs; empty where there is one."""
+    no_run: dict[str, str] = {}
+    """By oracle that is expected to find it in runs: why no run in which it does is stored."""
 
     @builtins.property
     def base(self) -> type | None:

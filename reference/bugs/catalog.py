@@ -129,7 +129,7 @@ def nearest(id: str, titles: Mapping[str, str]) -> str:
     known = list(dict.fromkeys(name for name in near if name in titles))
     if not known:
         ids = sorted(titles, key=_order)
-        return f"; known are {ids[0]} to {ids[-1]}"
+        return f"; the known bugs are {ids[0]} to {ids[-1]}"
     return f"; did you mean {', '.join(known)}?"
 
 

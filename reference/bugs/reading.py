@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -46,6 +46,9 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     configuration: str = ""
     alone: str = ""
     scope: str = ""
+    options: dict[str, Any] = {}
+    no_overlay: str = ""
+    no_run: dict[str, str] = {}
 
 
 def declared(package: str) -> list[Bug]:
@@ -119,6 +122,9 @@ def _bug(id: str, entry: object, classes: Mapping[str, type]) -> Bug:
         field=said.field,
         alone=said.alone,
         scope=said.scope,
+        options=said.options,
+        no_overlay=said.no_overlay,
+        no_run={oracle: " ".join(why.split()) for oracle, why in said.no_run.items()},
     )
     if bug.base is None:
         return bug

@@ -1,5 +1,4 @@
-"""What the coordinator of a group of the classic protocol does with an input: the twin of
-ClassicHandlers.tla (G37 to G41, G49).
+"""The coordinator of a classic group: the twin of ClassicHandlers.tla (G37 to G41, G49).
 
 Law of this file: a handler is a pure function of the row and the input. What a rule decides it asks
 the rules. Where the spec leaves the choice of a leader, the first of those who joined is taken.

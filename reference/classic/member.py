@@ -1,5 +1,4 @@
-"""What a consumer does as a member of a group of the classic protocol: the twin of
-ClassicMember.tla (G42 to G44).
+"""A consumer in a classic group: the twin of ClassicMember.tla (G42 to G44).
 
 Law of this file: a handler is a pure function of the row and the input. Callbacks of the
 application run within a step. Where the spec leaves the choice of a target, one is taken by the

@@ -34,8 +34,10 @@ class Message(Input, frozen=True):
 
 
 class JoinGroup(Message, frozen=True):
-    """G38. has_id: the member was given an id. owned: the partitions that it has, since the
-    generation claimed."""
+    """A request to join (G38).
+
+    has_id: the member has an id. owned: the partitions that it owns, since the generation claimed.
+    """
 
     correlation: Rank
     has_id: bool

@@ -1,5 +1,4 @@
-"""What groups of the classic protocol promise, as named properties: the twin of
-ClassicProperties.tla.
+"""Properties of classic groups: the twin of ClassicProperties.tla.
 
 Law of this file: no rule is asked, or else replacing one would change the property with it.
 """
@@ -32,9 +31,10 @@ def state_of(constants: Constants, rows: Rows) -> State:
 
 
 def is_current(state: State, n: int) -> bool:
-    """Whether the coordinator knows the member, and it has not heard otherwise. Of others nothing
-    is promised: who was removed may fetch on until it hears of it, as may who missed a
-    generation.
+    """Whether the coordinator knows the member, and it has not heard otherwise.
+
+    Of others nothing is promised: who was removed may fetch on until it hears of it, as may who
+    missed a generation.
     """
     row, known = state.clients[n], state.known[n]
     return known.known and row.has_id and row.generation >= known.claimed

@@ -102,9 +102,10 @@ def _of_member(row: ClassicMember) -> Iterator[Input]:
 
 
 def unpromised(options: Any) -> Collection[str]:
-    """A generation of the first coordinator that comes back may have the number of one of the
-    second, whose members are then told what was assigned in the other (classic-moves-expiry of the
-    models).
+    """Properties that a run does not guarantee.
+
+    A generation of the first coordinator that comes back may have the number of one of the second,
+    whose members then receive the other's assignment (classic-moves-expiry of the models).
     """
     return ("SingleOwner",) if options.max_coordinators > 2 else ()
 

@@ -57,8 +57,10 @@ class ClassicRules:
         return (m.owned, m.claimed) != (member.owned, member.claimed)
 
     def begins_rebalance(self, row: ClassicCoordinator, m: JoinGroup) -> bool:
-        """G38. A member joins again, in a generation that has been joined by all: everybody is to
-        join again. Else it is told of this generation once more.
+        """G38.
+
+        A member joins again, in a generation that has been joined by all: everybody is to join
+        again. Else it is told of this generation once more.
         """
         if row.state not in ("Completing", "Stable"):
             return True
@@ -67,15 +69,18 @@ class ClassicRules:
         return leads or self.changes_metadata(member, m)
 
     def is_rebalance_late(self, state: ClassicState, member: ClassicRecord) -> bool:
-        """G38, G39. Who has not joined, or not asked for its assignment, when the time to do so is
-        over.
+        """G38, G39.
+
+        Who has not joined, or not asked for its assignment, when the time to do so is over.
         """
         has_done = {"Preparing": member.joined, "Completing": member.syncing}
         return member.known and not has_done.get(state, True)
 
     def is_told(self, row: ClassicCoordinator) -> bool:
-        """G3, G39. An assignment is told when it is committed, and who lives that nothing is new
-        when all is that this was found in.
+        """G3, G39.
+
+        An assignment is told when it is committed, and who lives that nothing is new when all is
+        that this was found in.
         """
         return not row.log.leader
 
@@ -86,8 +91,10 @@ class ClassicRules:
     # --- Assignor (G44) ---
 
     def owners_by_claim(self, claims: Claims, p: int) -> tuple[int, ...]:
-        """Of several that claim a partition, the largest generation owns it; two of the same both
-        do, and it is given to nobody before they have both given it up (KAFKA-12984, KAFKA-14639).
+        """Return the owners of a partition by the claims: those with the largest generation.
+
+        If two have the same generation, both own it, and it is assigned to nobody before both have
+        given it up (KAFKA-12984, KAFKA-14639).
         """
         of = claims_of(claims, p)
         newest = max([c.generation for c in of], default=NO_GENERATION)
@@ -128,8 +135,9 @@ class ClassicRules:
         return ()
 
     def claimed_generation(self, row: ClassicMember) -> int:
-        """G44. The generation that a member says its partitions are of: the one that it joined
-        last.
+        """G44.
+
+        The generation that a member says its partitions are of: the one that it joined last.
         """
         return row.generation
 

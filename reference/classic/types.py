@@ -1,5 +1,4 @@
-"""The rows of a group of the classic protocol, and what they begin as: values, with the names of
-the spec.
+"""The rows of a classic group and their initial values, with the names of the spec.
 
 Law of this file: nothing is decided here. Rows are immutable and hashable.
 """
@@ -22,9 +21,12 @@ ClassicState: TypeAlias = Literal["Empty", "Preparing", "Completing", "Stable"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="classic", tag_field="protocol"):
-    """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
-    cooperative: only what moves is revoked (KIP-429), not all. max_coordinators: how many leader
-    epochs the log may have. max_correlation: after it, numbers of requests begin with 1 again.
+    """The constants of a classic group.
+
+    members: their nodes, all above 0. partitions: of the topics that they subscribe to.
+    cooperative: only what moves is revoked (KIP-429), not all. max_coordinators: the number of
+    leader epochs that the log may have. max_correlation: after it, request numbers begin with 1
+    again.
     """
 
     members: SetOf[int]
@@ -35,8 +37,10 @@ class Constants(msgspec.Struct, frozen=True, tag="classic", tag_field="protocol"
 
 
 class ClassicLog(msgspec.Struct, frozen=True):
-    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla). leader: what its log
-    has after the committed record. tails: what the log of any replica that may lead has; sorted.
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla).
+
+    leader: the leader's log after the committed record. tails: the same of any replica that may
+    lead; sorted.
     """
 
     committed: ClassicImage

@@ -1,5 +1,6 @@
-"""How TLC's states of a group whose members commit are read: as those of groups, but that the
-partition that is followed is known from the others.
+"""Read TLC's states of a group whose members commit.
+
+They are read as those of groups, except that the followed partition is derived from the others.
 
 A commit, too, is sent and handled in one step there, and its answer heard in it. Numbers of
 heartbeats begin where they wrap.

@@ -43,8 +43,10 @@ from kraftcheck.reference.kit.protocol import Outcome
 
 
 def said(group: CommitsRecord) -> Mapping[str, Any]:
-    """What the log says of a group, by key: as in groups, and what is committed (of type 1). Since
-    when its owner has the partition is in that owner's assignment (KIP-1251)."""
+    """What the log says of a group, by key: as in groups, and what is committed (of type 1).
+
+    Since when its owner has the partition is in that owner's assignment (KIP-1251).
+    """
     of = {**said_of_group(group), "offset": group.offset}
     of["since"] = group.since or None
     return of

@@ -51,8 +51,11 @@ class OffsetCommitResponse(groups.Message, frozen=True, order=True):
 
 
 class CommitsRecord(groups.GroupRecord, frozen=True, order=True):
-    """What a group is after an operation. offset: what is committed of the partition. since: the
-    epoch in which who has it was given it; 0: nobody has it."""
+    """A group after an operation.
+
+    offset: the committed one of the partition. since: the epoch in which its owner was assigned it;
+    0: no owner.
+    """
 
     offset: int = 0
     since: int = 0

@@ -107,8 +107,11 @@ def _of_coordinator(constants: Constants, row: CommitsCoordinator) -> Iterator[A
 
 
 def _of_member(constants: Constants, row: CommittingMember) -> Iterator[Any]:
-    """All subscribe to all: who subscribes to something else has partitions taken in the epoch that
-    it is in, and Kafka looks at nothing but the epoch of a commit."""
+    """Yield the inputs of a member; all members subscribe to all partitions.
+
+    A member that unsubscribes would lose partitions in its present epoch, and Kafka compares only
+    the epoch of a commit.
+    """
     if row.state == "Unsubscribed":
         yield Subscribe(constants.partitions)
     yield from (each for each in groups.of_member(constants, row) if type(each) is not Subscribe)

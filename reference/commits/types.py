@@ -17,8 +17,10 @@ NO_POSITION: Final = -1
 
 
 class Constants(groups.Constants, frozen=True, tag="commits", tag_field="protocol"):
-    """followed: the partition whose offsets are followed. It does not come and go, and nobody is
-    static."""
+    """followed: the partition whose offsets are followed.
+
+    It does not come and go, and nobody is static.
+    """
 
     followed: int = 1
 
@@ -42,8 +44,11 @@ class CommitsCoordinator(groups.GroupCoordinator, frozen=True):
 
 
 class CommittingMember(groups.GroupMember, frozen=True):
-    """position: NO_POSITION before it has heard what is committed. requested: of commits, at most
-    one."""
+    """A member that commits.
+
+    position: NO_POSITION before it has received the committed offset. requested: commits, at most
+    one.
+    """
 
     position: int
     requested: SetOf[AskedCommit]

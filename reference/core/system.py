@@ -36,6 +36,9 @@ interned, so equality is identity of the parts). It has the state of each node, 
     held     messages in flight that nobody awaits any more (only in a system that is `late`)
     urgent   messages that are heard now or never, the next one first; while there are any, the only
              move is that the first is heard
+    log      the records of the log that nodes share, if the protocol has one (`Protocol.shared`).
+             Written records are committed at once; each node reads them in order, one batch or all
+             that it has not read (`World.has_read`)
 
 **A move** is one input for one node, and how it comes:
 
@@ -99,6 +102,7 @@ class Configuration(NamedTuple):
     mail: tuple[Message, ...] = ()
     held: tuple[Message, ...] = ()
     urgent: tuple[Message, ...] = ()
+    log: tuple[Any, ...] = ()
 
 
 class Effect(NamedTuple):
@@ -185,7 +189,7 @@ class System:
         self.machine, self.late, self._joined = machine, late, joined
         self.protocol, self.world = machine.protocol, machine.world
         self.constants, self.nodes = machine.constants, machine.nodes
-        self.in_order = self.world.in_order
+        self.in_order, self._shared = self.world.in_order, self.protocol.shared
         self._awaited = None if late else self.world.awaited
         self._place = {node: place for place, node in enumerate(self.nodes)}
 
@@ -263,9 +267,21 @@ class System:
             (state.node, self.machine.interner.input(input))
             for state in at.states
             if not quiet or kind_of(self.constants, state.node).name not in quiet
-            for input in self.local(state)
+            for input in (*self.readings(at, state), *self.local(state))
             if self.comes(rows, state.node, input)
         ]
+
+    def readings(self, at: Configuration, state: State) -> Iterator[Any]:
+        """The inputs by which a running node reads the shared log: all that it has not read, and
+        the next batch.
+        """
+        if self._shared is None or not state.running:
+            return
+        offset = self.world.has_read(state.known.row)
+        if offset is not None and (unread := at.log[offset - self._shared.first :]):
+            yield self._shared.read(offset, unread)
+            if len(unread) > 1:
+                yield self._shared.read(offset, unread[:1])
 
     def deliverable(self, at: Configuration) -> list[Message]:
         """The messages in flight that may arrive next."""
@@ -315,24 +331,24 @@ class System:
 
     def arrive(self, at: Configuration, move: Move) -> Configuration:
         """The configuration without the message that has arrived or was lost."""
-        states, mail, held, urgent = at
+        states, mail, held, urgent, log = at
         kind, place = move.kind, move.place
         message = move.node, move.input
         if kind in ("take", "late again") or (kind == "again" and not self.late):
             return at
         if urgent:
-            return Configuration(states, mail, held, urgent[1:])
+            return Configuration(states, mail, held, urgent[1:], log)
         if kind == "late":
             place = held.index(message) if place == FIRST else place
-            return Configuration(states, mail, held[:place] + held[place + 1 :])
+            return Configuration(states, mail, held[:place] + held[place + 1 :], (), log)
         place = mail.index(message) if place == FIRST else place
         if kind == "again":
             held = (*held, mail[place])
-        return Configuration(states, mail[:place] + mail[place + 1 :], held)
+        return Configuration(states, mail[:place] + mail[place + 1 :], held, (), log)
 
     def after(self, at: Configuration, step: Step, lost: Collection[int] = ()) -> Configuration:
         """The configuration after a step. lost: places of lost messages in `Step.travelling`."""
-        states, mail, held, urgent = at
+        states, mail, held, urgent, log = at
         if step.after is not step.before:
             place = self._place[step.before.node]
             states = (*states[:place], step.after, *states[place + 1 :])
@@ -346,7 +362,12 @@ class System:
                 heard.append(message)
             else:
                 mail = (*mail, message)
-        return Configuration(states, mail, held, (*heard, *urgent) if heard else urgent)
+        if self._shared is not None:
+            written = self._shared.written
+            for _, sent in step.sent:
+                if isinstance(sent.value, written):
+                    log += sent.value.records
+        return Configuration(states, mail, held, (*heard, *urgent) if heard else urgent, log)
 
 
 def _in_words(value: object) -> str:

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from kraftcheck.reference.clients.promises import Configuration as ClientConfiguration
 from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import (
-    Configuration,
     Kind,
     Message,
     Move,
@@ -99,13 +98,13 @@ class RandomRun(Run):
                 nodes = self.system.nodes
                 self._away = nodes[self._faults.below(len(nodes))]
                 self._back = self._moves + AWAY_MOVES
-        states, mail, held, _ = self.at
+        mail, held = self.at.mail, self.at.held
         # What is sent to the node that is away waits.
-        self.at = Configuration(states, self._others(mail, True), self._others(held, True))
+        self.at = self.at._replace(mail=self._others(mail, True), held=self._others(held, True))
         step = self._drawn()
-        states, left, left_held, _ = self.at
-        mail, held = self._others(mail, False), self._others(held, False)
-        self.at = Configuration(states, (*mail, *left), (*held, *left_held))
+        mail = (*self._others(mail, False), *self.at.mail)
+        held = (*self._others(held, False), *self.at.held)
+        self.at = self.at._replace(mail=mail, held=held)
         return step
 
     def _others(self, messages: tuple[Message, ...], others: bool) -> tuple[Message, ...]:

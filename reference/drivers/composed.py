@@ -6,7 +6,7 @@ Options are those of the components, each under the component's name.
 
 Law of this file: nothing here knows of a protocol. A component's rows, inputs and rules are those
 of its protocol, so that its steps are judged as if it were alone; what joins them is judged by
-traces/jobs/joints.py.
+traces/steps/check.py.
 """
 
 from __future__ import annotations

@@ -80,9 +80,7 @@ def without_lead(image: Image) -> Image:
 
 
 def moved(image: Image) -> Image:
-    """The broker becomes a replica, or is none any more: who leaves takes a leader epoch with it
-    (R3).
-    """
+    """The broker becomes a replica, or stops being one: leaving raises the leader epoch (R3)."""
     return newer(
         image,
         image.assigned,
@@ -266,9 +264,11 @@ class HostingHandlers:
         return replace(row, replica=replica)
 
     def created(self, row: HostRow) -> HostRow:
-        """R20. The log that is there is taken, or one is made. Of two the one is taken where the
-        controller believes the replica, and the other goes. A future log takes its place, or the
-        move goes on (R21).
+        """R20.
+
+        The log that is there is taken, or one is made. Of two the one is taken where the controller
+        believes the replica, and the other goes. A future log takes its place, or the move goes on
+        (R21).
         """
         rules, image, old = self.rules, row.image, row.replica
         found = [log for log in row.logs if log.directory in row.online]

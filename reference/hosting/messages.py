@@ -1,5 +1,4 @@
-"""What comes to a broker that hosts a replica: metadata, failures of directories, moves; and what
-happens to the metadata.
+"""Inputs of a broker that hosts a replica: metadata, failures of directories, moves.
 
 Law of this file: values only, named as in specs/hosting/Hosting.tla.
 """

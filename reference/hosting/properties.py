@@ -24,8 +24,9 @@ def follows(row: HostRow) -> bool:
 
 @_property("state")
 def local_changes_sound(after: HostRow) -> str | None:
-    """The broker hosts the partition if, and only if, the metadata that it has applied say so, with
-    their leader and epochs.
+    """The broker hosts the partition exactly as its applied metadata say.
+
+    That includes their leader and epochs.
 
     Misses: metadata that it has not applied yet, and replicas whose directory has failed.
     """
@@ -46,8 +47,9 @@ def local_changes_sound(after: HostRow) -> str | None:
 
 @_property("state")
 def applied_was_committed(after: HostRow) -> str | None:
-    """What a broker has applied of a topic was committed: it is never newer than the metadata, and
-    of one epoch there is one state.
+    """What a broker has applied of a topic was committed.
+
+    It is never newer than the metadata, and one epoch has one state.
 
     Misses: what was applied wrongly, and has an older epoch than the metadata by now.
     """
@@ -103,8 +105,9 @@ def offline_dir_never_leads(after: HostRow) -> str | None:
 
 @_property("state")
 def directory_is_known(after: HostRow) -> str | None:
-    """What the controller believes of the replica's directory is so, or becomes so when a move
-    ends.
+    """The controller's record of the replica's directory is right, or becomes right.
+
+    It becomes right when a move ends.
 
     Misses: metadata that the broker has not applied yet.
     """

@@ -33,14 +33,17 @@ class HostingRules:
         return row.image.partition_epoch > row.replica.partition_epoch
 
     def is_stray(self, log: Log, image: Image) -> bool:
-        """R13. A log of another topic of that name, or of one that the broker is to have no
-        replica of (KAFKA-14616).
+        """R13.
+
+        A log of another topic of that name, or of one that the broker is to have no replica of
+        (KAFKA-14616).
         """
         return log.topic_id != image.topic_id or not image.assigned
 
     def reads_aborted(self, row: HostRow, by_snapshot: bool) -> bool:
-        """V28. What an aborted transaction has is no part of the metadata, whatever is read with
-        it.
+        """V28.
+
+        What an aborted transaction has is no part of the metadata, whatever is read with it.
         """
         return False
 
@@ -51,8 +54,10 @@ class HostingRules:
         return True
 
     def may_create(self, row: HostRow) -> bool:
-        """R20. A replica is created where the controller believes it, or anywhere if it believes
-        nothing; never beside one of the same topic whose directory has failed (KAFKA-16234).
+        """R20.
+
+        A replica is created where the controller believes it, or anywhere if it believes nothing;
+        never beside one of the same topic whose directory has failed (KAFKA-16234).
         """
         has_failed = row.replica.state == "Offline" and row.replica.topic_id == row.image.topic_id
         if has_failed:
@@ -60,19 +65,24 @@ class HostingRules:
         return row.image.directory == UNASSIGNED or row.image.directory in row.online
 
     def promotes_future(self, row: HostRow) -> bool:
-        """R21. Whether a future log becomes the replica. It was at the replica's end once, and the
+        """R21.
+
+        Whether a future log becomes the replica. It was at the replica's end once, and the
         controller was told; but records may have come since, so both ends are compared again.
         """
         return row.future_assigned and row.future_caught_up
 
     def recovers_future(self, row: HostRow) -> bool:
-        """R21. Whether a start takes the future log for the replica: where the controller believes
-        it, if it ends where the replica's log ends. Kafka 4.3.1 does not compare the ends.
+        """R21.
+
+        Whether a start takes the future log for the replica: where the controller believes it, if
+        it ends where the replica's log ends. Kafka 4.3.1 does not compare the ends.
         """
         return row.future == row.image.directory and row.future_caught_up
 
     def takes_back_assignment(self, row: HostRow) -> bool:
-        """R21 (KAFKA-16297). Whether the controller is told when a replica that it was told of is
-        not promoted.
+        """R21 (KAFKA-16297).
+
+        Whether the controller is told when a replica that it was told of is not promoted.
         """
         return row.future_assigned

@@ -1,6 +1,4 @@
-"""What runs of a broker that hosts a replica should come to now and then
-(reference/kit/sometimes.py).
-"""
+"""Sometimes conditions of a broker that hosts a replica (reference/kit/sometimes.py)."""
 
 from __future__ import annotations
 

@@ -80,8 +80,9 @@ NO_REPLICA: Final = Replica("None", 0, UNASSIGNED, False, 0, 0, False)
 
 
 class HostRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The whole state of a broker, and of the metadata as far as it is concerned. The hash is kept,
-    because steps are memoised by row.
+    """The whole state of a broker, and of the metadata as far as it is concerned.
+
+    The hash is kept, because steps are memoised by row.
     """
 
     image: Image

@@ -57,7 +57,7 @@ class Hidden(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What handlers do not look at of a row's logs: what they begin with (traces/jobs/beginnings.py
+    """What handlers do not look at of a row's logs: what they begin with (traces/steps/slicing.py
     says what is made of that, and when it is sound).
 
     actions: by which steps are judged that look at no more. logs: the fields, each by the way to
@@ -316,6 +316,9 @@ class World:
     in_order: Callable[[Any], bool] = lambda message: False
     """Whether a message arrives once, and after all of these that its sender had sent to the same
     node. Others are lost, doubled and overtaken."""
+    has_read: Callable[[Any], int | None] = lambda row: None
+    """The offset in the shared log up to which the node of this row has read; None: it reads none.
+    """
     disturbances: Mapping[type[Any], Sequence[int]] = field(default_factory=dict)
     """By local input: of a thousand times that it could come, how often it does; to draw from. With
     nothing to draw from it comes on request alone, and the options of other runs do not name it."""

@@ -11,59 +11,44 @@ controller comes once and in order, or is lost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.bugs.catalog import rules_for
-from kraftcheck.reference.kit.fields import put
-from kraftcheck.reference.partition.broker import BrokerHandlers
-from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.core.system import Configuration, Message, NodeMemo, System
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
-    METADATA_LOG,
     AlterPartitionRequest,
     BrokerCrash,
-    BrokerFlush,
-    BrokerRestart,
-    CheckpointHighWatermark,
     ControlledShutdown,
-    ControllerRequestTimeout,
     DeleteRecordsRequest,
     Election,
     ElectLeaders,
     Input,
-    IsrShrinkTimeout,
-    Message,
-    MetadataRecord,
-    MetadataRecords,
     MetadataUpdate,
     ProduceRequest,
-    ReplicaLagTimeout,
-    SendAlterPartition,
-    SendHeartbeat,
-    SendRegistration,
-    SendReplicaFetch,
+    ProduceTimeout,
+    ReplicaFetchTimeout,
     SessionTimeout,
 )
 from kraftcheck.reference.partition.properties import PartitionHistory, PartitionState
-from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
 from kraftcheck.reference.partition.steered.world import AGAIN, Chosen, Lost
+from kraftcheck.reference.partition.system import listing_first, of_broker, produce
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
-    NO_REQUEST,
     UNDEFINED,
     BrokerRow,
     ControllerRow,
     PartitionConstants,
     Record,
-    initial_controller,
-    initial_row,
+    is_leader,
     is_up,
 )
+from kraftcheck.reference.sim.memo import Machine, State, Step
 from kraftcheck.traces.counterexamples.rows import UNSHOWN, Rows, Texts, Values
 from kraftcheck.traces.counterexamples.search import (
     ANY,
@@ -74,7 +59,7 @@ from kraftcheck.traces.counterexamples.search import (
     Made,
     Way,
 )
-from tla_utils import State
+from tla_utils import State as Shown
 
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""
@@ -87,146 +72,92 @@ _COUNTED_AS: Final[Mapping[type, str]] = {
     ControlledShutdown: "stops",
     DeleteRecordsRequest: "deletes",
 }
-_OWN: Final[tuple[Input, ...]] = (
-    SendReplicaFetch(),
-    SendAlterPartition(),
-    IsrShrinkTimeout(),
-    SendHeartbeat(),
-    SendRegistration(),
-    BrokerRestart(),
-    CheckpointHighWatermark(),
-    BrokerFlush(),
-)
-
-Key: TypeAlias = tuple[Any, ...]
 
 
 class Partition(NamedTuple):
-    """Who handles what, and what clients ask for. acks: -1 or 1. electing: the controllers that
-    list a broker first, by that broker. idempotent: values are sequence numbers of one producer.
+    """Who takes steps, and what clients ask for. acks: -1 or 1. idempotent: values are sequence
+    numbers of one producer.
     """
 
-    constants: PartitionConstants
-    brokers: BrokerHandlers
-    controller: PartitionControllerHandlers
-    electing: Mapping[int, PartitionControllerHandlers]
+    memo: NodeMemo
+    system: System
     acks: int
     torn: bool
-    idempotent: bool = False
+    idempotent: bool
 
 
 class PartitionWorld:
-    """Rows by position of the broker, the controller, the metadata log, messages that wait, fetches
-    that have come already, and how often each counted move was made.
+    """A configuration whose mail has each message once, and in which fetches that have come are
+    held, to come again; and how often each counted move was made.
     """
 
-    __slots__ = (
-        *("_essence", "_key", "arrived", "controller", "metadata", "of", "rows", "spent"),
-        "waiting",
-    )
+    __slots__ = ("_essence", "_hash", "_key", "at", "of", "spent")
 
     def __init__(
-        self,
-        of: Partition,
-        rows: tuple[BrokerRow, ...],
-        controller: ControllerRow,
-        metadata: tuple[MetadataRecord, ...] = (),
-        waiting: tuple[Message, ...] = (),
-        arrived: tuple[Message, ...] = (),
-        spent: tuple[int, ...] = (0,) * len(COUNTED),
+        self, of: Partition, at: Configuration, spent: tuple[int, ...] = (0,) * len(COUNTED)
     ) -> None:
-        self.of = of
-        self.rows = rows
-        self.controller = controller
-        self.metadata = metadata
-        self.waiting = waiting
-        self.arrived = arrived
-        self.spent = spent
-        self._key: Key = (rows, controller, metadata, waiting, frozenset(arrived), spent)
+        self.of, self.at, self.spent = of, at, spent
+        self._key = at.states, at.log, at.mail, frozenset(at.held), spent
+        self._hash = hash(self._key)
         self._essence: Essence | None = None
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartitionWorld) and self._key == other._key
 
     def essence(self) -> Essence:
         if self._essence is None:
-            shown = map(essence_of, self.rows)
-            asked = frozenset(m.source for m in self.waiting if type(m) is AlterPartitionRequest)
-            self._essence = (*shown, essence_of_controller(self.controller), asked, self.spent)
+            mail = [message.value for _, message in self.at.mail]
+            asked = frozenset(m.source for m in mail if type(m) is AlterPartitionRequest)
+            shown = map(_shown, self.at.states)
+            self._essence = (*shown, asked, self.spent)
         return self._essence
 
     # --- Moves
 
     def moves(self, allowed: Allowed) -> Iterator[tuple[Made, PartitionWorld]]:
-        for m in self.deliverable():
-            yield from self.make(m.destination, m)
-        for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
-            for input in self._own(node, row, allowed):
-                yield from self.make(node, input)
+        system, at = self.of.system, self.at
+        waiting = [each for each in system.deliverable(at) if self._state(each[0]).running]
+        again = [m for m in at.held if m not in at.mail and self._state(m[0]).running]
+        for node, message in (*waiting[::-1], *again[::-1]):
+            yield from self.make(node, message.value)
+        for state in at.states[:-1]:
+            for input in self._own(state, allowed):
+                yield from self.make(state.node, input)
         for decided in self._of_controller(allowed):
             yield from self.make(CONTROLLER, decided)
-        for m in self.deliverable(again=False):
-            if CONTROLLER in (m.source, m.destination):
-                waiting = _without(self.waiting, m)
-                yield Made(m.destination, Lost(m)), self._with(waiting=waiting)
+        for place in waiting[::-1]:
+            if system.in_order(place[1].value):
+                mail = tuple([each for each in at.mail if each != place])
+                lost = PartitionWorld(self.of, at._replace(mail=mail), self.spent)
+                yield Made(place[0], Lost(place[1].value)), lost
 
-    def deliverable(self, again: bool = True) -> Iterator[Message]:
-        """Messages that may come now, the latest first; `again`: also for a second time."""
-        heads: set[tuple[int, int]] = set()
-        found = []
-        for m in self.waiting:
-            link = m.source, m.destination
-            if self._is_heard(m) and not (CONTROLLER in link and link in heads):
-                found.append(m)
-            heads.add(link)
-        yield from reversed(found)
-        for m in reversed(self.arrived if again else ()):
-            if m not in self.waiting and self._is_heard(m):
-                yield m
+    def _state(self, node: int) -> State:
+        return self.of.system.state(self.at, node)
 
-    def _is_heard(self, m: Message) -> bool:
-        return m.destination == CONTROLLER or is_up(self._row(m.destination))
-
-    def _row(self, node: int) -> BrokerRow:
-        return self.rows[self.of.constants.brokers.index(node)]
-
-    def _own(self, node: int, row: BrokerRow, allowed: Allowed) -> Iterator[Input]:
-        if allowed.value is not None and row.role == "Leader" and is_up(row):
+    def _own(self, state: State, allowed: Allowed) -> Iterator[Input]:
+        system, node, row, records = self.of.system, state.node, state.row, self.spent[0]
+        leads = is_leader(row)
+        if allowed.value is not None and leads:
             yield self._produce(node, allowed.value)
-        if "retries" in allowed.others and row.role == "Leader" and is_up(row):
-            for value in range(1, self._records() + 1):
-                yield self._produce(node, value)
-        offset = row.image.offset
-        records = self.metadata[offset - INITIAL_OFFSET :]
-        if is_up(row) and records:
-            yield MetadataUpdate(offset, records)
-            if len(records) > 1:
-                yield MetadataUpdate(offset, records[:1])
-        yield from _OWN
-        if row.role == "Leader":
-            yield from (ReplicaLagTimeout(r) for r in self.of.constants.brokers if r != node)
-        for request in dict.fromkeys((row.controller_request, row.alter_request)):
-            if request != NO_REQUEST:
-                yield ControllerRequestTimeout(request)
+        if "retries" in allowed.others and leads:
+            yield from (self._produce(node, value) for value in range(1, records + 1))
+        yield from system.readings(self.at, state)
+        for input in of_broker(system.constants, node, row):
+            if not isinstance(input, ReplicaFetchTimeout | ProduceTimeout):
+                yield input
         if "stops" in allowed.others:
             yield ControlledShutdown()
         if "deletes" in allowed.others and row.role == "Leader":
-            yield DeleteRecordsRequest(CLIENTS, node, self._records() + 1, row.high_watermark)
+            yield DeleteRecordsRequest(CLIENTS, node, records + 1, row.high_watermark)
         if allowed.crash and is_up(row):
             yield from self._crashes(row)
 
     def _produce(self, node: int, value: int) -> ProduceRequest:
-        if self.of.idempotent:
-            return ProduceRequest(CLIENTS, node, 1, -1, (value,), 1, 0, value - 1)
-        none = (UNDEFINED,) * 3
-        return ProduceRequest(CLIENTS, node, value, self.of.acks, (value,), *none)
-
-    def _records(self) -> int:
-        """How many were produced."""
-        return self.spent[COUNTED.index("records")]
+        idempotent = self.of.idempotent
+        return produce(node, value, self.of.acks, 1 if idempotent else value, idempotent)
 
     def _crashes(self, row: BrokerRow) -> Iterator[BrokerCrash]:
         end = len(row.log)
@@ -237,95 +168,60 @@ class PartitionWorld:
                     yield BrokerCrash(keep, corrupt)
 
     def _of_controller(self, allowed: Allowed) -> Iterator[Input | Chosen]:
-        for node, row in zip(self.of.constants.brokers, self.rows, strict=True):
-            if "fences" in allowed.others or row.broker_epoch == UNDEFINED:
-                yield SessionTimeout(node)
-        elections: tuple[Election, ...] = ("PREFERRED",)
-        if self.of.constants.unclean_election:
-            elections = ("PREFERRED", "UNCLEAN")
-        for election in elections:
+        for state in self.at.states[:-1]:
+            if "fences" in allowed.others or state.row.broker_epoch == UNDEFINED:
+                yield SessionTimeout(state.node)
+        constants = self.of.system.constants
+        elections: tuple[Election, ...] = ("PREFERRED", "UNCLEAN")
+        for election in elections[: 1 + constants.unclean_election]:
             yield ElectLeaders(election)
-            for node in self.of.constants.replicas[1:]:
-                yield Chosen(election, node)
+            yield from (Chosen(election, node) for node in constants.replicas[1:])
 
     def make(self, node: int, input: Any) -> Iterator[tuple[Made, PartitionWorld]]:
         """The move, if it changes anything."""
-        waiting, arrived = self.waiting, self.arrived
-        if input in waiting:
-            waiting = _without(waiting, input)
-            if isinstance(input, AGAIN) and input not in arrived:
-                arrived = (*arrived, input)
-        outcome: Any
+        system, at = self.of.system, self.at
         if isinstance(input, Chosen):
-            before: Any = self.controller
-            asked = ElectLeaders(input.election)
-            outcome = self.of.electing[input.broker].step(self.controller, asked)
-        elif node == CONTROLLER:
-            before = self.controller
-            outcome = self.of.controller.step(self.controller, input)
+            listed = self.of.memo.machine(listing_first(system.constants, input.broker))
+            step: Step | None = _elected(
+                listed, system.state(at, CONTROLLER), ElectLeaders(input.election)
+            )
         else:
-            before = self._row(node)
-            outcome = self.of.brokers.step(node, before, input)
-        if outcome is None or (
-            outcome.row == before and not outcome.sent and waiting == self.waiting
-        ):
+            known = system.machine.interner.input(input)
+            step = system.step(at, node, known)
+            message = node, known
+            if step is not None and message in at.mail:
+                mail, held = _without(at.mail, message), at.held
+                if isinstance(input, AGAIN) and message not in held:
+                    held = (*held, message)
+                at = at._replace(mail=mail, held=held)
+        if step is None or (step.inert and not step.sent and at.mail is self.at.mail):
             return
-        metadata = self.metadata
-        for m in outcome.sent:
-            if isinstance(m, MetadataRecords):
-                metadata = metadata + m.records
-            elif m.destination not in (CLIENTS, METADATA_LOG):
-                waiting = (*_without(waiting, m), m)
-        made = Made(node, input)
-        spent = self._spending(node, input)
-        rows, controller = self.rows, self.controller
-        if node == CONTROLLER:
-            controller = outcome.row
-        else:
-            at = self.of.constants.brokers.index(node)
-            rows = put(rows, at, outcome.row)
-        yield made, PartitionWorld(self.of, rows, controller, metadata, waiting, arrived, spent)
+        after = system.after(at, step)
+        if step.travelling:
+            after = after._replace(mail=tuple(dict.fromkeys(after.mail[::-1]))[::-1])
+        yield Made(node, input), PartitionWorld(self.of, after, self._spending(input))
 
-    def _spending(self, node: int, input: Any) -> tuple[int, ...]:
+    def _spending(self, input: Any) -> tuple[int, ...]:
         kind = _COUNTED_AS.get(type(input))
-        gone = isinstance(input, SessionTimeout) and (
-            self._row(input.broker).broker_epoch == UNDEFINED
-        )
-        if kind is None or gone:
-            return self.spent
-        if isinstance(input, ProduceRequest) and max(input.values) <= self._records():
+        if isinstance(input, SessionTimeout):
+            row = self.of.system.state(self.at, input.broker).row
+            kind = None if row.broker_epoch == UNDEFINED else kind
+        elif isinstance(input, ProduceRequest) and max(input.values) <= self.spent[0]:
             kind = "retries"
-        at = COUNTED.index(kind)
-        return (*self.spent[:at], self.spent[at] + 1, *self.spent[at + 1 :])
-
-    def _with(self, waiting: tuple[Message, ...]) -> PartitionWorld:
-        return PartitionWorld(
-            *(self.of, self.rows, self.controller, self.metadata, waiting, self.arrived),
-            self.spent,
-        )
+        if kind is None:
+            return self.spent
+        return tuple([n + (name == kind) for name, n in zip(COUNTED, self.spent, strict=True)])
 
 
-def _without(messages: tuple[Message, ...], message: Any) -> tuple[Message, ...]:
+def _elected(machine: Machine, state: State, election: Input) -> Step:
+    """The step of a controller in this state, with the replicas listed as the machine has them."""
+    step = machine.step(machine.state(state.node, state.known), machine.interner.input(election))
+    assert step is not None, "an election may be asked for at any time"
+    return replace(step, before=state, after=state.machine.state(state.node, step.after.known))
+
+
+def _without(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
     return tuple([m for m in messages if m != message])
-
-
-def first_world(of: Partition) -> PartitionWorld:
-    """A leader that everybody knows, as the models begin."""
-    rows = tuple([initial_row(of.constants) for _ in of.constants.brokers])
-    world = PartitionWorld(of, rows, initial_controller(of.constants))
-    for made in first_moves(of.constants):
-        input = made.input
-        if isinstance(input, MetadataUpdate):
-            input = MetadataUpdate(INITIAL_OFFSET, world.metadata)
-        ((_, world),) = world.make(made.node, input)
-    return world
-
-
-def first_moves(constants: PartitionConstants) -> Iterator[Made]:
-    """An election, and each broker reads of it (the records are those of the world by then)."""
-    yield Made(CONTROLLER, ElectLeaders("PREFERRED"))
-    for node in constants.brokers:
-        yield Made(node, MetadataUpdate(INITIAL_OFFSET, ()))
 
 
 # -- What TLC shows
@@ -346,7 +242,6 @@ FIELDS: Final[tuple[tuple[str, ...], ...]] = (
 """What the parts of an essence consist of; each part is of another length."""
 
 
-@lru_cache(maxsize=100_000)
 def essence_of(row: BrokerRow) -> Essence:
     """A broker's row, less what the models forget."""
     leads = row.role == "Leader"
@@ -380,7 +275,6 @@ def _used(cache: list[tuple[int, int]], end: int, leads: bool) -> tuple[tuple[in
     return tuple([line for line in cache if line[1] < end or (leads and line == cache[-1])])
 
 
-@lru_cache(maxsize=100_000)
 def essence_of_controller(row: ControllerRow) -> Essence:
     p = row.partition
     return (
@@ -389,90 +283,32 @@ def essence_of_controller(row: ControllerRow) -> Essence:
     )
 
 
-class Naming(NamedTuple):
-    """How the model's values are read. nodes: by the name of the model value, as their order is
-    here.
-    """
-
-    nodes: Mapping[str, int]
-
-    def node(self, value: object) -> int:
-        return value if isinstance(value, int) else self.nodes[str(getattr(value, "name", value))]
-
-    def set(self, values: Any) -> tuple[int, ...]:
-        return tuple(sorted(self.node(value) for value in values))
-
-    def by_node(self, function: Any) -> list[Any]:
-        """Its values in the order of the brokers' numbers."""
-        named = {self.node(key): function[key] for key in function}
-        return [named[number] for number in sorted(named)]
+@cache
+def _shown(state: State) -> Essence:
+    return (essence_of_controller if state.node == CONTROLLER else essence_of)(state.row)
 
 
-def essence_in(row: Mapping[str, Any], names: Naming) -> Essence:
-    """What `essence_of` says of such a row, of one that TLC printed."""
-    leads, high = row["role"] == "Leader", row["highWatermark"]
-    shared = (
-        row["status"],
-        row["brokerEpoch"] != UNDEFINED,
-        row["role"],
-        names.node(row["leader"]),
-        row["leaderEpoch"],
-        tuple([(record["epoch"], record["value"]) for record in row["log"]]),
-        _used(
-            [(entry["epoch"], entry["start"]) for entry in row["epochCache"]],
-            len(row["log"]),
-            leads,
-        ),
-        row["logStart"],
-        high,
-        row["corrupt"],
-    )
-    if not leads:
-        return (*shared, row["lastFetchedEpoch"])
-    pending = row["pending"]
-    ends = [remote["endOffset"] for remote in names.by_node(row["remotes"])]
-    brokers = names.by_node(row["image"]["brokers"])
-    return (
-        *shared,
-        row["epochStart"],
-        names.set(row["isr"]),
-        (pending["kind"], names.set(member["broker"] for member in pending["isr"])),
-        tuple([end if end >= high else UNDEFINED for end in ends]),
-        tuple([(known["fenced"], known["stopping"]) for known in brokers]),
-    )
-
-
-def wanted_of(values: Mapping[str, Any], old: Mapping[str, Any], names: Naming) -> Essence:
+def wanted_of(values: Values, old: Values, reader: Rows) -> Essence:
     """What a world must show where TLC printed these values of the variables, and before them the
     old ones.
     """
-    controller, spent = values["controller"], values["spent"]
-    partition = controller["partition"]
-    known = [(r["fenced"], r["stopping"]) for r in names.by_node(controller["registrations"])]
+    rows = reader.by_node(BrokerRow, values["rows"])
     return (
-        *(essence_in(row, names) for row in names.by_node(values["rows"])),
-        (
-            names.node(partition["leader"]),
-            partition["leaderEpoch"],
-            names.set(partition["isr"]),
-            names.set(partition["elr"]),
-            names.node(partition["lastKnownLeader"]),
-            partition["recovering"],
-            tuple(known),
-        ),
-        _asked(values["network"], old["network"], names),
-        tuple([spent.get(name, ANY) for name in COUNTED]),
+        *(essence_of(rows[node]) for node in sorted(rows)),
+        essence_of_controller(reader.struct(ControllerRow, values["controller"])),
+        _asked(values["network"], old["network"], reader),
+        tuple([values["spent"].get(name, ANY) for name in COUNTED]),
     )
 
 
-def _asked(network: Any, old: Any, names: Naming) -> object:
+def _asked(network: Any, old: Any, reader: Rows) -> object:
     """Whose proposals must be under way now: those that the reduced models keep from this step on,
     in which their leaders changed their minds. The asynchronous ones keep every message.
     """
     if any(m["type"] == "RegisterBrokerResponse" for m in network):
         return ANY
     kept = (m for m in network - old if m["type"] == "AlterPartitionRequest")
-    return AtLeast(names.node(m["source"]) for m in kept)
+    return AtLeast(reader.value(m["source"]) for m in kept)
 
 
 # -- Where a story begins
@@ -489,34 +325,31 @@ def constants_of_models(brokers: Iterable[int], values: Mapping[str, str]) -> Pa
     )
 
 
-def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
-    """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
+def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | None) -> Beginning:
+    """A leader that everybody knows, as the models begin. Raises KeyError: a constant is missing;
+    UnknownBug, OutOfScope.
+    """
     leaders = list(_leaders(states))
-    rows: Any = states[0].values["rows"]
-    others = sorted({str(getattr(key, "name", key)) for key in rows} - set(leaders))
-    nodes = {name: number for number, name in enumerate([*leaders, *others])}
-    constants = constants_of_models(range(len(nodes)), values)
+    shown: Any = states[0].values["rows"]
+    others = sorted({str(getattr(key, "name", key)) for key in shown} - set(leaders))
+    reader = Rows([*leaders, *others], 0, listed=True)
+    nodes = {node.name: int(node) for node in reader.nodes}
+    constants = constants_of_models(nodes.values(), values)
     idempotent = values.get("Idempotent") == "TRUE"
     acks_all = idempotent or values.get("AcksAll") == "TRUE"
-    of = Partition(
-        constants,
-        broker_handlers_for(bug, constants),
-        _controller(constants, bug),
-        {node: _controller(_listing_first(constants, node), bug) for node in constants.brokers},
-        -1 if acks_all else 1,
-        values.get("Torn") == "TRUE",
-        idempotent,
-    )
-    names = Naming(nodes)
-    first = first_world(of)
-    reads = tuple(
-        Made(node, MetadataUpdate(INITIAL_OFFSET, first.metadata)) for node in constants.brokers
-    )
+    memo = NodeMemo(PARTITION, bug)
+    system = System(memo.machine(constants))
+    of = Partition(memo, system, -1 if acks_all else 1, values.get("Torn") == "TRUE", idempotent)
+    first = PartitionWorld(of, system.initial())
+    ((_, first),) = first.make(CONTROLLER, ElectLeaders("PREFERRED"))
+    reads = [Made(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers]
+    for made in reads:
+        ((_, first),) = first.make(made.node, made.input)
     return Beginning(
         "partition",
         _options(constants, acks_all, idempotent),
-        Way(first, reads),
-        lambda state, old: wanted_of(state, old, names),
+        Way(first, tuple(reads)),
+        lambda state, old: wanted_of(state, old, reader),
         (
             *(f"broker {n}" for n in constants.brokers),
             "the controller",
@@ -532,15 +365,6 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
     )
 
 
-def _controller(constants: PartitionConstants, bug: str | None) -> PartitionControllerHandlers:
-    return PartitionControllerHandlers(constants, rules_for(PartitionRules, bug, constants))
-
-
-def _listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:
-    others = [n for n in constants.replicas if n != broker]
-    return replace(constants, replicas=(broker, *others))
-
-
 def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
     return {
         "replicas": len(constants.replicas),
@@ -553,7 +377,7 @@ def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) ->
     }
 
 
-def _leaders(states: Sequence[State]) -> Iterator[str]:
+def _leaders(states: Sequence[Shown]) -> Iterator[str]:
     """The brokers that the controller makes leader, each once, in order."""
     seen = set()
     for state in states:
@@ -563,7 +387,7 @@ def _leaders(states: Sequence[State]) -> Iterator[str]:
             yield name
 
 
-def _partition_of(state: State) -> Any:
+def _partition_of(state: Shown) -> Any:
     controller: Any = state.values["controller"]
     return controller["partition"]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import ClassVar, get_args
 
 from kraftcheck.reference.kit.log import cache_append
 from kraftcheck.reference.kit.properties import Invariant
@@ -73,18 +73,6 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
     return end
 
 
-class Known(NamedTuple):
-    """What a checker knows after a step, but for what stands in the metadata.
-
-    facts: what decides about steps to come, but for which properties are judged. before:
-    `committed` and `acked` as they were before the step. agrees: as far as it was asked for.
-    """
-
-    facts: tuple[RecordLog, frozenset[int], frozenset[int], frozenset[int], bool]
-    before: tuple[RecordLog, frozenset[int]]
-    agrees: dict[int, int]
-
-
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
@@ -134,21 +122,6 @@ class PartitionChecker:
     def judge_only(self, names: Collection[str]) -> None:
         """From now on no other property is judged: the run promises no more than these."""
         self._judged = [each for each in self.invariants if each.name in names]
-
-    def known(self) -> Known:
-        """As `recall` takes it, which must be called before another step is checked."""
-        now = self.history
-        values, unproven = frozenset(self._committed_values), frozenset(self._unproven)
-        facts = now.committed, now.acked, values, unproven, self._deletes
-        return Known(facts, (now.committed_before, now.acked_before), self._agrees)
-
-    def recall(self, known: Known) -> None:
-        """Knows what a checker of the same run, or of one that stood alike, knew."""
-        now = self.history
-        now.committed, now.acked, values, unproven, self._deletes = known.facts
-        self._committed_values, self._unproven = set(values), set(unproven)
-        now.committed_before, now.acked_before = known.before
-        self._agrees = dict(known.agrees)
 
     def after_step(
         self,
@@ -447,11 +420,6 @@ def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
         and (new.log_start == 0 or new.remotes is old.remotes)
         and (new.parked is old.parked or new.role == "Leader")
     )
-
-
-def face_of(row: BrokerRow | ControllerRow) -> tuple[Any, ...]:
-    """What properties look at of a row, but for what `is_row_suspicious` looks at in each step."""
-    return _looked_at(row) if isinstance(row, BrokerRow) else (row.partition, row.registrations)
 
 
 _looked_at = attrgetter(

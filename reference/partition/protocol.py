@@ -36,6 +36,7 @@ from kraftcheck.reference.partition.messages import (
 from kraftcheck.reference.partition.properties import PARTITION_INVARIANTS
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.sometimes import sometimes
+from kraftcheck.reference.partition.system import WORLD
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     BrokerRow,
@@ -183,4 +184,5 @@ PARTITION: Final = Protocol(
     # of its own costs a TLC of its own.
     unmentioned={"elr_enabled": True, "unclean_election": False},
     witness=WITNESS,
+    world=WORLD,
 )

@@ -269,8 +269,10 @@ class ReassignmentHandlers:
         return made(self.with_state(self.without_broker(row, b), b, "Stopping"))
 
     def handle_unregister_broker(self, row: TopicRow, input: UnregisterBroker) -> Outcome:
-        """R15. The broker stays in the ELR, and is put there: whoever registers without a
-        registration before it comes without proof.
+        """R15.
+
+        The broker stays in the ELR, and is put there: whoever registers without a registration
+        before it comes without proof.
         """
         b = input.broker
         if self.registration(row, b).state == "Unregistered":
@@ -282,8 +284,9 @@ class ReassignmentHandlers:
     def without_directories(
         self, before: TopicRow, row: TopicRow, b: int, failed: tuple[int, ...]
     ) -> TopicRow:
-        """Replicas in these directories leave the ISR and do not lead. `before` is the row before
-        the batch, `row` after what the batch has so far.
+        """Replicas in these directories leave the ISR and do not lead.
+
+        `before` is the row before the batch, `row` after what the batch has so far.
         """
         based = self.rules.base_of_second(before, row)
         others, at = self.active(based) - {b}, self._position[b]
@@ -386,8 +389,9 @@ class ReassignmentHandlers:
         return made(replace(row, leaders=put(row.leaders, i - 1, notes)))
 
     def handle_metadata_update(self, row: TopicRow, input: MetadataUpdate) -> Outcome | None:
-        """However many changes there were, they are one update to it. Who is no replica is
-        forgotten.
+        """However many changes there were, they are one update to it.
+
+        Who is no replica is forgotten.
         """
         i = input.partition
         p = self.led(row, i)
@@ -590,8 +594,10 @@ class ReassignmentHandlers:
         return made(replace(row, topic_id=0, partitions=(), targets=(), leaders=(), min_isr=0))
 
     def handle_change_min_isr(self, row: TopicRow, input: ChangeMinIsr) -> Outcome:
-        """R24. In one batch with the emptied ELRs. Nobody is elected by it. A value that is there
-        already writes nothing (ConfigurationControlManager.incrementalAlterConfigResource).
+        """R24.
+
+        In one batch with the emptied ELRs. Nobody is elected by it. A value that is there already
+        writes nothing (ConfigurationControlManager.incrementalAlterConfigResource).
         """
         if not row.topic_id:
             return refused(row, "UNKNOWN_TOPIC_OR_PARTITION")

@@ -136,8 +136,9 @@ def _kept(before: TopicRow, after: TopicRow) -> Iterator[tuple[MovingPartition, 
 
 @_property("state")
 def isr_elr_are_replicas(after: TopicRow) -> str | None:
-    """Who is in sync, eligible, added, removed or the last known leader is a replica; nobody is
-    added and removed.
+    """Members of the ISR, the ELR, adding and removing lists are replicas.
+
+    So is the last known leader, and no replica is both added and removed.
 
     Misses: a replica that is counted and lacks records.
     """
@@ -153,8 +154,9 @@ def isr_elr_are_replicas(after: TopicRow) -> str | None:
 
 @_property("state")
 def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
-    """A leader is in sync, and all who are in sync with it are active; nobody is in sync and
-    eligible.
+    """A leader is in the ISR, and the members of its ISR are active.
+
+    No broker is in the ISR and the ELR.
 
     Misses: partitions without a leader, and brokers that are dead and not fenced yet.
     """
@@ -239,8 +241,9 @@ def reassignment_keeps_min_isr(
 
 @_property("step")
 def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
-    """Every change has a partition epoch, and one of the leader or by which a replica leaves has a
-    leader epoch.
+    """Every change of a partition raises its partition epoch.
+
+    A new leader, and the removal of a replica, also raise the leader epoch.
 
     Misses: an epoch that rises for nothing.
     """
@@ -268,8 +271,10 @@ def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
 
 @_property("step")
 def spread_over_racks(constants: Constants, before: TopicRow, after: TopicRow) -> str | None:
-    """Where there are racks, a new partition is spread over them: of two none has two replicas more
-    than the other, unless that has no broker left that is registered and does not stop.
+    """A new partition is spread over two racks.
+
+    Neither rack has two replicas more than the other, unless the other has no further broker that
+    is registered and not stopping.
 
     Misses: replicas that are moved into one rack, which an administrator may ask for.
     """

@@ -1,5 +1,4 @@
-"""Every decision about partitions whose replicas change that has a name: the twin of
-ReassignmentRules.tla.
+"""Decisions about partitions whose replicas change: the twin of ReassignmentRules.tla.
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`. How
 a leader is chosen under one list of replicas is decided in reference/partition/rules.py; here is
@@ -54,13 +53,14 @@ class ReassignmentRules:
     def takes_turns(
         self, active: tuple[int, ...], usable: tuple[int, ...], taken: tuple[int, ...], b: int
     ) -> bool:
-        """R9 (StripedReplicaPlacer.RackList.place). Racks take turns: after one broker comes one of
-        the other rack, as long as that has any left. Its fenced ones may be passed over behind
-        active ones: the placer begins to count anew when as many lists were made as brokers are
-        active, and takes who was asked last at the same count for used up. Where the turn is a
-        rack's without anybody active, the first one is of the other rack, whose own turn falls out:
-        then the third may be of the same rack as the second. taken: those of the list before b, in
-        its order.
+        """R9 (StripedReplicaPlacer.RackList.place).
+
+        Racks take turns: after one broker comes one of the other rack, as long as that has any
+        left. Its fenced ones may be passed over behind active ones: the placer begins to count anew
+        when as many lists were made as brokers are active, and takes who was asked last at the same
+        count for used up. Where the turn is a rack's without anybody active, the first one is of
+        the other rack, whose own turn falls out: then the third may be of the same rack as the
+        second. taken: those of the list before b, in its order.
         """
         second = self.constants.second_rack
         mine = {o for o in usable if (o in second) == (b in second)}
@@ -70,8 +70,10 @@ class ReassignmentRules:
         return taken[-1] not in mine or not left or left_out
 
     def placer_chooses(self, row: TopicRow, replicas: tuple[int, ...]) -> bool:
-        """R9 (StripedReplicaPlacer). Whether the placer may choose a list: nobody who is stopping,
-        the first one active, and within a rack who is active before who is fenced.
+        """R9 (StripedReplicaPlacer).
+
+        Whether the placer may choose a list: nobody who is stopping, the first one active, and
+        within a rack who is active before who is fenced.
         """
         known = list(zip(self.constants.brokers, row.registrations, strict=True))
         active = tuple([b for b, r in known if r.state == "Active"])
@@ -91,8 +93,9 @@ class ReassignmentRules:
         return True
 
     def adding_after(self, partition: MovingPartition, target: tuple[int, ...]) -> tuple[int, ...]:
-        """R1, R2. Who is added: the target without those that were there before the running
-        reassignment.
+        """R1, R2.
+
+        Who is added: the target without those that were there before the running reassignment.
         """
         return _set(set(target) - (set(partition.replicas) - set(partition.adding)))
 
@@ -105,8 +108,10 @@ class ReassignmentRules:
     def keeps_min_isr(
         self, partition: MovingPartition, kept: tuple[int, ...], min_isr: int
     ) -> bool:
-        """R3. The ISR that is left is large enough for the replicas that are left, or as large as
-        it was (KAFKA-15665).
+        """R3.
+
+        The ISR that is left is large enough for the replicas that are left, or as large as it was
+        (KAFKA-15665).
         """
         left = set(partition.replicas) - set(partition.removing)
         return len(kept) >= min(min_isr, len(left), len(partition.isr))
@@ -114,8 +119,10 @@ class ReassignmentRules:
     def completes_reassignment(
         self, partition: MovingPartition, isr: tuple[int, ...], min_isr: int
     ) -> bool:
-        """R3. Whether a reassignment ends with this ISR, of which those that go are taken: all that
-        are added are in it, and who stays, if more go than come (KAFKA-19975).
+        """R3.
+
+        Whether a reassignment ends with this ISR, of which those that go are taken: all that are
+        added are in it, and who stays, if more go than come (KAFKA-19975).
         """
         adding, removing = partition.adding, partition.removing
         kept = without(isr, removing)
@@ -127,7 +134,9 @@ class ReassignmentRules:
         return self.keeps_min_isr(partition, kept, min_isr)
 
     def cancel_refused(self, partition: MovingPartition) -> Why:
-        """R4. Why a reassignment is not given up. Where nobody of the ISR is left, that would be an
+        """R4.
+
+        Why a reassignment is not given up. Where nobody of the ISR is left, that would be an
         unclean election.
         """
         if not (partition.adding or partition.removing):
@@ -143,8 +152,10 @@ class ReassignmentRules:
         return min(min_isr_of(self.constants, row), len(row.partitions[0].replicas))
 
     def clears_eligible(self, partition: MovingPartition) -> bool:
-        """R24 (KIP-966, KAFKA-16540). A change of min.insync.replicas empties the ELR: its members
-        are eligible because nothing was committed below the old value.
+        """R24 (KIP-966, KAFKA-16540).
+
+        A change of min.insync.replicas empties the ELR: its members are eligible because nothing
+        was committed below the old value.
         """
         return self.constants.elr_enabled
 
@@ -156,8 +167,10 @@ class ReassignmentRules:
         unclean: Collection[int],
         min_isr: int,
     ) -> tuple[int, ...]:
-        """C11, R5. Members that leave an ISR below min ISR stay eligible as long as they are
-        replicas, unless they came back without proof of a clean stop.
+        """C11, R5.
+
+        Members that leave an ISR below min ISR stay eligible as long as they are replicas, unless
+        they came back without proof of a clean stop.
         """
         if not self.constants.elr_enabled or len(isr) >= min_isr:
             return ()
@@ -176,8 +189,10 @@ class ReassignmentRules:
         return last if last in new.replicas else NOBODY
 
     def leader_epoch_bumped(self, old: MovingPartition, new: MovingPartition) -> bool:
-        """C1, R3. A leader epoch begins where the leader changes, or a replica leaves, whose late
-        fetches must not count.
+        """C1, R3.
+
+        A leader epoch begins where the leader changes, or a replica leaves, whose late fetches must
+        not count.
         """
         return new.leader != old.leader or not set(old.replicas) <= set(new.replicas)
 
@@ -201,8 +216,10 @@ class ReassignmentRules:
         return registration.state == "Active"
 
     def is_unclean_restart(self, registration: BrokerRegistration, clean: bool) -> bool:
-        """C3, R15. Was the stop before this registration unclean? Of a broker that is not
-        registered nothing is known.
+        """C3, R15.
+
+        Was the stop before this registration unclean? Of a broker that is not registered nothing is
+        known.
         """
         return not clean or registration.state == "Unregistered"
 

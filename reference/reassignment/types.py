@@ -116,8 +116,9 @@ class LeaderNotes(msgspec.Struct, frozen=True, gc=False):
 
 
 class TopicRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The whole state of the controller, as far as one topic is concerned. The hash is kept,
-    because steps are memoised by row.
+    """The whole state of the controller, as far as one topic is concerned.
+
+    The hash is kept, because steps are memoised by row.
     """
 
     registrations: ByNode[BrokerRegistration]

@@ -110,8 +110,10 @@ class ShareLeaderHandlers:
     # --- Consumers' requests
 
     def handle_share_fetch(self, row: ShareLeader, m: ShareFetch) -> Outcome:
-        """The first fetch loads the state (SH2). A read that is out of range moves the start
-        offset (SH7)."""
+        """The first fetch loads the state (SH2).
+
+        A read that is out of range moves the start offset (SH7).
+        """
         if row.phase == "Empty":
             return Outcome(replace(row, phase="Initializing"), (_reads(row),))
         if row.phase != "Active":

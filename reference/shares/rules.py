@@ -96,8 +96,10 @@ class ShareRules:
         return cell.state == "Acquired" and not cell.moving and cell.member == member
 
     def skips(self, row: ShareLeader, offset: int) -> bool:
-        """What the log does not have any more is skipped; Kafka skips all before the start offset
-        (SH15)."""
+        """Skip records that the log no longer has.
+
+        Kafka skips all before the start offset (SH15).
+        """
         return offset < row.start and offset < row.log_start
 
     def answer_waits(self, row: ShareLeader) -> bool:
@@ -141,6 +143,5 @@ class ShareRules:
     # --- Consumers
 
     def forgets_held(self, row: ShareConsumer, record: DeliveredRecord, leader_epoch: int) -> bool:
-        """A consumer acknowledges nothing to another leader than the one that handed it out
-        (SH56)."""
+        """Acknowledge records only to the leader that delivered them (SH56)."""
         return record.leader_epoch < leader_epoch

@@ -71,8 +71,6 @@ class State(msgspec.Struct, eq=False, gc=False):
     local: tuple[Any, ...] | None = None
     """In place of `wants`, where few of many inputs are ever drawn: they are made known then. None:
     nobody has asked (`System.local`)."""
-    face: int = 0
-    """States of a node that no property tells apart may have the same; 0: nobody has asked."""
 
 
 class Machine(ABC):

@@ -170,6 +170,10 @@ HolderOf(group, n) ==
   LET others == {k \in Members \ {n} : SharesInstance(n, k) /\ group.members[k].state # "None"}
   IN IF others # {} THEN CHOOSE k \in others : TRUE ELSE n
 
+(* ACTION HandleGroupHeartbeat                                              *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It accepts a join, a leave, an acknowledgement or a plain         *)
+(*        heartbeat, or refuses it by instance id or epoch (G11 to G19).    *)
 Step_HandleGroupHeartbeat(n, row, m) ==
   LET group == Newest(row.log)
       k == HolderOf(group, m.source)
@@ -190,10 +194,18 @@ Step_HandleGroupHeartbeat(n, row, m) ==
 
 Removed(row, n) == [row EXCEPT !.log = Appended(@, WithoutMember(Newest(@), n))]
 
+(* ACTION HandleGroupSessionTimeout                                         *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A member's session has expired. The member is removed, without a  *)
+(*        response (G9).                                                    *)
 Step_HandleGroupSessionTimeout(n, row, input) ==
   IF Newest(row.log).members[input.member].state = "None" THEN Disabled
   ELSE Outcome(Removed(row, input.member), {})
 
+(* ACTION HandleRebalanceTimeout                                            *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A member had too long to revoke something. It is removed, without *)
+(*        a response (G20).                                                 *)
 Step_HandleRebalanceTimeout(n, row, input) ==
   IF ~IsRevocationLate(Newest(row.log).members[input.member]) THEN Disabled
   ELSE Outcome(Removed(row, input.member), {})
@@ -208,12 +220,21 @@ OtherMetadata(row, p, after) ==
       epoch == IF ChangesMetadata(group, p) THEN BumpedEpoch(group.epoch) ELSE group.epoch
   IN Outcome([row EXCEPT !.log = Appended(@, [after EXCEPT !.epoch = epoch])], {})
 
+(* ACTION HandleGrowTopic                                                   *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A subscribed topic has a new partition, so the group epoch grows  *)
+(*        (G14). Kafka marks the group, and the next heartbeat bumps the    *)
+(*        epoch.                                                            *)
 Step_HandleGrowTopic(n, row, input) ==
   LET group == Newest(row.log)
       p == input.partition
   IN IF p \in group.grown \cup group.gone THEN Disabled
      ELSE OtherMetadata(row, p, [group EXCEPT !.grown = @ \cup {p}])
 
+(* ACTION HandleDeleteTopic                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A partition is deleted with its topic, so the group epoch grows   *)
+(*        (G14). Members revoke it like others.                             *)
 Step_HandleDeleteTopic(n, row, input) ==
   LET group == Newest(row.log)
       p == input.partition
@@ -223,13 +244,18 @@ Step_HandleDeleteTopic(n, row, input) ==
 -----------------------------------------------------------------------------
 (* The log: G3, G6, G7.                                                     *)
 
-(* The high watermark reaches the end of the log.                           *)
+(* ACTION HandleGroupCommit                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   The high watermark reaches the end of the log, and waiting        *)
+(*        responses are sent (G3).                                          *)
 Step_HandleGroupCommit(n, row, input) ==
   IF row.log.leader = <<>> THEN Disabled
   ELSE Outcome([row EXCEPT !.log = Committed(@), !.waiting = {}], row.waiting)
 
-(* Another broker leads the partition, with a log that it may have, and has *)
-(* loaded it.                                                               *)
+(* ACTION HandleMoveCoordinator                                             *)
+(* WHO    the next coordinator                                              *)
+(* WHAT   Another broker leads the partition, with any log that it may have, *)
+(*        and has loaded it (G6, G7).                                       *)
 Step_HandleMoveCoordinator(n, row, input) ==
   IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
   ELSE Outcome([row EXCEPT !.leaderEpoch = @ + 1, !.log = Loaded(@, input.tail),

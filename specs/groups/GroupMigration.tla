@@ -140,23 +140,34 @@ WithoutIt(row, n) ==
             /\ MigratesBack(row) -> Downgraded(removed)
        [] OTHER -> [removed EXCEPT !.epoch = BumpedEpoch(@)]
 
+(* ACTION HandleCloseConsumer                                               *)
+(* WHO    a member                                                          *)
+(* WHAT   The application closes its consumer, and the member leaves. The   *)
+(*        last member of the consumer protocol may downgrade the group      *)
+(*        (G47).                                                            *)
 Step_HandleCloseConsumer(n, row, input) ==
   LET closed == [row EXCEPT !.clients[input.member] = NoConsumer]
   IN CASE row.clients[input.member].state = "Closed" -> {}
        [] input.member \in InGroup(row) -> Migrating(WithoutIt(closed, input.member))
        [] OTHER -> Migrating(closed)
 
-(* It goes without a word.                                                  *)
+(* ACTION HandleKillConsumer                                                *)
+(* WHO    a member                                                          *)
+(* WHAT   Its process ends without a request.                               *)
 Step_HandleKillConsumer(n, row, input) ==
   IF row.clients[input.member].state = "Closed" THEN {}
   ELSE Migrating([row EXCEPT !.clients[input.member] = NoConsumer])
 
-(* G20.  Nothing was heard of it for too long.                              *)
+(* ACTION HandleExpireMember                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A member's session has expired. The member is removed (G20).      *)
 Step_HandleExpireMember(n, row, input) ==
   IF input.member \notin InGroup(row) THEN {} ELSE Migrating(WithoutIt(row, input.member))
 
-(* G13, G19.  A static member of the consumer protocol goes for a while     *)
-(* (epoch -2): what it has is kept for it, and it comes back as what it was.*)
+(* ACTION HandleLeaveForAWhile                                              *)
+(* WHO    a static member of the consumer protocol                          *)
+(* WHAT   It leaves with epoch -2. The group keeps its partitions, and it   *)
+(*        comes back as the same member (G13, G19).                         *)
 Step_HandleLeaveForAWhile(n, row, input) ==
   LET k == input.member
       member == row.members[k]
@@ -171,15 +182,20 @@ Step_HandleLeaveForAWhile(n, row, input) ==
 -----------------------------------------------------------------------------
 (* Members that come.                                                       *)
 
+(* ACTION HandleStartConsumer                                               *)
+(* WHO    a consumer                                                        *)
+(* WHAT   A process starts with a protocol, and joins.                      *)
 Step_HandleStartConsumer(n, row, input) ==
   IF row.clients[input.member].state # "Closed" THEN {}
   ELSE Migrating([row EXCEPT !.clients[input.member] =
                     [NoConsumer EXCEPT !.protocol = input.protocol,
                                        !.cooperative = input.cooperative, !.state = "Joining"]])
 
-(* G13, G47.  A static member of the consumer protocol is back, with the    *)
-(* classic one, and takes the place of what it was: at once, if the group   *)
-(* then goes back, and its targets are the newest.                          *)
+(* ACTION HandleRestartAsClassic                                            *)
+(* WHO    a static member of the consumer protocol                          *)
+(* WHAT   It comes back with the classic protocol and replaces its former   *)
+(*        self: at once, if that downgrades the group and the targets are   *)
+(*        current (G13, G47).                                               *)
 Step_HandleRestartAsClassic(n, row, input) ==
   LET k == input.member
       replaced == [row EXCEPT !.members[k].protocol = "Classic",
@@ -235,6 +251,12 @@ ClassicBeats(row, k) ==
     [] IsToJoin(row, k) -> Migrating([row EXCEPT !.clients[k].state = "Joining"])
     [] OTHER -> Telling(row, k)
 
+(* ACTION HandleConsumerHeartbeat                                           *)
+(* WHO    a member and the coordinator                                      *)
+(* WHAT   A heartbeat and its response in one step. A member of the consumer *)
+(*        protocol may upgrade the group, join, or reconcile (G10 to G18); a *)
+(*        classic one may have to join again, or is no member any more (G40, *)
+(*        G46).                                                             *)
 Step_HandleConsumerHeartbeat(n, row, input) ==
   CASE row.clients[input.member].protocol = "Consumer" -> ConsumerBeats(row, input.member)
     [] row.clients[input.member].protocol = "Classic" -> ClassicBeats(row, input.member)
@@ -243,8 +265,10 @@ Step_HandleConsumerHeartbeat(n, row, input) ==
 -----------------------------------------------------------------------------
 (* The classic protocol: join, sync.                                        *)
 
-(* G38, G43, G44, G46, G48.  It has given up all, but for what a member     *)
-(* keeps that is cooperative.                                               *)
+(* ACTION HandleRejoinClassic                                               *)
+(* WHO    a classic member                                                  *)
+(* WHAT   It joins. An eager member has revoked everything; a cooperative   *)
+(*        one keeps what it owns (G38, G43, G44, G46, G48).                 *)
 Step_HandleRejoinClassic(n, row, input) ==
   LET k == input.member
       group == IF InGroup(row) = {} THEN [row EXCEPT !.type = "Classic"] ELSE row
@@ -263,8 +287,10 @@ Step_HandleRejoinClassic(n, row, input) ==
             UNION {Migrating(synced(Reconciled(targeted, k, owned))) :
                      targeted \in WithTargets(bumped)}
 
-(* G38, G39.  All have joined: they are in a new generation, of which those *)
-(* hear who are there still.                                                *)
+(* ACTION HandleCompleteJoin                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   All members have joined. They are in a new generation with a      *)
+(*        sticky assignment (G38, G39).                                     *)
 Step_HandleCompleteJoin(n, row, input) ==
   LET generation == BumpedEpoch(row.epoch)
       given(owner, k) == ShareOf(owner, k) \ ClaimedByOthers(row, k)
@@ -284,8 +310,10 @@ Step_HandleCompleteJoin(n, row, input) ==
                      ELSE @[k]]]) :
             owner \in StickyOwners(row, row.joined)}
 
-(* G39, G44, G46.  Who gives something up joins again; a group that waits   *)
-(* for that asks for nothing else.                                          *)
+(* ACTION HandleSyncClassic                                                 *)
+(* WHO    a classic member                                                  *)
+(* WHAT   It receives its assignment. A member that must revoke something   *)
+(*        joins again, which a waiting group requires (G39, G44, G46).      *)
 Step_HandleSyncClassic(n, row, input) ==
   LET k == input.member
       assigned == row.members[k].assigned
@@ -297,7 +325,10 @@ Step_HandleSyncClassic(n, row, input) ==
        [] OTHER -> Migrating([row EXCEPT !.clients[k].state = hears, !.clients[k].owned = assigned])
 
 -----------------------------------------------------------------------------
-(* G49.  Another coordinator knows what was recorded.  policy: of its own.  *)
+(* ACTION HandleMoveMigrated                                                *)
+(* WHO    the next coordinator                                              *)
+(* WHAT   It knows what was recorded, and has a migration policy of its own *)
+(*        (G49).                                                            *)
 Step_HandleMoveMigrated(n, row, input) ==
   Migrating([row EXCEPT
     !.policy = input.policy, !.rebalancing = FALSE, !.joined = {},

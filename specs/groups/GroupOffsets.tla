@@ -91,12 +91,17 @@ WithTombstone(row, p) ==
 -----------------------------------------------------------------------------
 (* The consumer: partitions.                                                *)
 
+(* ACTION HandleTakePartition                                               *)
+(* WHO    the consumer                                                      *)
+(* WHAT   A partition is assigned to it.                                    *)
 Step_HandleTakePartition(n, row, input) ==
   IF row.group # "Stable" \/ input.partition \in row.taken THEN {}
   ELSE Having([row EXCEPT !.taken = @ \cup {input.partition}])
 
-(* G24.  What was handed out is committed, then callbacks run; a commit     *)
-(* that is asked for comes first.                                           *)
+(* ACTION HandleStartRevocation                                             *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It commits what the application received of a partition, and the  *)
+(*        callbacks begin. A requested commit goes first (G24).             *)
 Step_HandleStartRevocation(n, row, input) ==
   IF \/ input.partition \notin row.taken \ row.revoking
      \/ Of(row.requested \cup row.pending, input.partition) # {}
@@ -104,6 +109,10 @@ Step_HandleStartRevocation(n, row, input) ==
   ELSE Having([Committing(row, Of(row.positions, input.partition)) EXCEPT
                  !.revoking = @ \cup {input.partition}])
 
+(* ACTION HandleFinishRevocation                                            *)
+(* WHO    the consumer                                                      *)
+(* WHAT   The callbacks have ended, and the partition is given up. The      *)
+(*        member epoch grows (G24).                                         *)
 Step_HandleFinishRevocation(n, row, input) ==
   IF input.partition \notin row.revoking THEN {}
   ELSE Having([row EXCEPT !.revoking = @ \ {input.partition}, !.taken = @ \ {input.partition},
@@ -117,10 +126,18 @@ Step_HandleFinishRevocation(n, row, input) ==
 WithoutPosition(row) == row.taken \ (row.revoking \cup {each.partition : each \in row.positions})
 Beginning(p, offset) == [partition |-> p, fetched |-> offset, handedOut |-> offset]
 
+(* ACTION HandleAskOffsets                                                  *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It requests the committed offsets of partitions without a position *)
+(*        (G28).                                                            *)
 Step_HandleAskOffsets(n, row, input) ==
   IF row.update # "None" \/ WithoutPosition(row) = {} THEN {}
   ELSE Having([row EXCEPT !.update = "Asked", !.asked = WithoutPosition(row)])
 
+(* ACTION HandleHearOffsets                                                 *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It adopts the committed offsets when no open transaction may      *)
+(*        change them (G28, G33).                                           *)
 Step_HandleHearOffsets(n, row, input) ==
   IF row.update # "Asked" \/ \E p \in row.asked : ~IsStableOffset(row, p) THEN {}
   ELSE LET found == {each \in row.committed :
@@ -130,6 +147,9 @@ Step_HandleHearOffsets(n, row, input) ==
                           !.positions = @ \cup {Beginning(each.partition, each.offset) :
                                                   each \in found}])
 
+(* ACTION HandleResetRest                                                   *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It resets the partitions that have no committed offset (G28).     *)
 Step_HandleResetRest(n, row, input) ==
   IF row.update # "Heard" THEN {}
   ELSE Having([row EXCEPT !.update = "None", !.asked = {},
@@ -139,12 +159,18 @@ Step_HandleResetRest(n, row, input) ==
 -----------------------------------------------------------------------------
 (* Records.                                                                 *)
 
+(* ACTION HandleFetchRecord                                                 *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It fetches the next record of a partition.                        *)
 Step_HandleFetchRecord(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking THEN {}
   ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE IN
        Having([row EXCEPT !.positions = Except(@, input.partition)
                  \cup {[position EXCEPT !.fetched = @ + 1]}])
 
+(* ACTION HandleHandOut                                                     *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It passes fetched records to the application (G24).               *)
 Step_HandleHandOut(n, row, input) ==
   IF \/ \A each \in Of(row.positions, input.partition) : each.fetched = each.handedOut
      \/ ~MayHandOut(row, input.partition)
@@ -153,7 +179,10 @@ Step_HandleHandOut(n, row, input) ==
        Having([row EXCEPT !.positions = Except(@, input.partition)
                  \cup {[position EXCEPT !.handedOut = position.fetched]}])
 
-(* G29.  Of what is being given up the commit is done.                      *)
+(* ACTION HandleAutoCommit                                                  *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It commits what the application received, except of partitions    *)
+(*        under revocation (G29).                                           *)
 Step_HandleAutoCommit(n, row, input) ==
   LET some == {each \in row.positions : each.partition \notin row.revoking}
   IN IF some = {} \/ IsTransactional(row) \/ Committing(row, some) = row THEN {}
@@ -167,19 +196,28 @@ Requesting(row, p, sends) ==
   IN [row EXCEPT !.requested = {[partition |-> p, offset |-> position.handedOut,
                                  epoch |-> row.epoch, sends |-> sends]}]
 
+(* ACTION HandleAskCommit                                                   *)
+(* WHO    the consumer                                                      *)
+(* WHAT   The application requests a commit; the request carries the present *)
+(*        epoch (G29).                                                      *)
 Step_HandleAskCommit(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
      \/ row.requested # {} \/ IsTransactional(row)
   THEN {} ELSE Having(Requesting(row, input.partition, FALSE))
 
-(* G32.  The application sends an offset in its transaction, with what it   *)
-(* knows of its membership at that moment.                                  *)
+(* ACTION HandleAskTxnOffsets                                               *)
+(* WHO    the consumer                                                      *)
+(* WHAT   The application sends an offset in its transaction, with what it  *)
+(*        knows of its membership (G30, G32).                               *)
 Step_HandleAskTxnOffsets(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
      \/ row.requested # {} \/ ~MayBegin(row)
   THEN {} ELSE Having(Requesting(row, input.partition, TRUE))
 
-(* The coordinator accepts what has the epoch that it knows.                *)
+(* ACTION HandleSendCommit                                                  *)
+(* WHO    the consumer and the coordinator                                  *)
+(* WHAT   A requested commit arrives. The coordinator accepts the epoch that *)
+(*        it knows (G29, G30).                                              *)
 Step_HandleSendCommit(n, row, input) ==
   IF row.requested = {} THEN {}
   ELSE LET request == CHOOSE each \in row.requested : TRUE
@@ -190,7 +228,9 @@ Step_HandleSendCommit(n, row, input) ==
                  Having(Stored(done, request.partition, request.offset))
             [] OTHER -> Having(done)
 
-(* G25.  It loses all, and is a member again.                               *)
+(* ACTION HandleFenceConsumer                                               *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It loses everything, and is a member again (G25).                 *)
 Step_HandleFenceConsumer(n, row, input) ==
   IF row.taken = {} THEN {}
   ELSE Having([row EXCEPT !.taken = {}, !.positions = {}, !.update = "None", !.asked = {},
@@ -202,15 +242,20 @@ Farthest(row, p) ==
   IN CHOOSE most \in known : \A other \in known : other <= most
 Renewed(row) == {[partition |-> p] : p \in row.renewed}
 
-(* Another member goes on from there.                                       *)
+(* ACTION HandleOthersCommit                                                *)
+(* WHO    another member                                                    *)
+(* WHAT   It continues from the committed offset of a partition that it     *)
+(*        owns.                                                             *)
 Step_HandleOthersCommit(n, row, input) ==
   IF Of(row.committed, input.partition) = {} \/ input.partition \in row.taken
      \/ row.group # "Stable" \/ Of(row.pending \cup Renewed(row), input.partition) # {}
   THEN {}
   ELSE Having(Stored(row, input.partition, Farthest(row, input.partition) + 1))
 
-(* ... or an administrator does, while nobody is a member.  It waits for no *)
-(* transaction.                                                             *)
+(* ACTION HandleAlterOffset                                                 *)
+(* WHO    an administrator                                                  *)
+(* WHAT   It commits an offset while the group is empty, whatever           *)
+(*        transactions are open.                                            *)
 Step_HandleAlterOffset(n, row, input) ==
   IF row.group # "Empty" \/ Of(Renewed(row), input.partition) # {} THEN {}
   ELSE Having(Stored(row, input.partition, Farthest(row, input.partition) + 1))
@@ -218,6 +263,10 @@ Step_HandleAlterOffset(n, row, input) ==
 -----------------------------------------------------------------------------
 (* G32: offsets in a transaction.                                           *)
 
+(* ACTION HandleSendTxnOffsets                                              *)
+(* WHO    the consumer                                                      *)
+(* WHAT   It sends an offset in its transaction, and the coordinator accepts *)
+(*        it (G30).                                                         *)
 Step_HandleSendTxnOffsets(n, row, input) ==
   IF \/ Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
      \/ row.requested # {} \/ ~MayBegin(row)
@@ -225,8 +274,10 @@ Step_HandleSendTxnOffsets(n, row, input) ==
   ELSE LET position == CHOOSE each \in Of(row.positions, input.partition) : TRUE
        IN Having(SentByOwn(row, input.partition, position.handedOut))
 
-(* Another member sends an offset of a partition that it has, as part of a  *)
-(* transaction of its own.  Its next transaction begins after the marker.   *)
+(* ACTION HandleOthersSend                                                  *)
+(* WHO    another member                                                    *)
+(* WHAT   It sends an offset of its partition in a transaction of its own   *)
+(*        producer. Its next transaction begins after the marker.           *)
 Step_HandleOthersSend(n, row, input) ==
   IF \/ input.partition \in row.taken \/ row.group # "Stable"
      \/ Of(row.pending \cup Renewed(row), input.partition) # {}
@@ -239,6 +290,10 @@ IsOpen(row, producer) ==
   IF producer = Own THEN row.open /\ ~\E each \in row.requested : each.sends
   ELSE OfProducer(row.pending, producer) # {} /\ OfProducer(row.markers, producer) = {}
 
+(* ACTION HandleEndTransaction                                              *)
+(* WHO    a transaction coordinator                                         *)
+(* WHAT   A transaction is committed or aborted, and its marker is written  *)
+(*        (G32).                                                            *)
 Step_HandleEndTransaction(n, row, input) ==
   IF ~IsOpen(row, input.producer) THEN {}
   ELSE Having([row EXCEPT
@@ -246,7 +301,10 @@ Step_HandleEndTransaction(n, row, input) ==
          !.markers = @ \cup {[transaction |-> IF input.producer = Own THEN row.transaction ELSE 1,
                              commits |-> input.commits, producer |-> input.producer]}])
 
-(* It does so with all that the producer has sent.                          *)
+(* ACTION HandleMaterialiseMarker                                           *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It applies a marker: all pending offsets of that producer are     *)
+(*        committed or dropped (G32).                                       *)
 Step_HandleMaterialiseMarker(n, row, input) ==
   LET some == OfMarker(row, input.marker)
       moved == {[partition |-> each.partition, offset |-> each.offset, time |-> row.now,
@@ -260,7 +318,10 @@ Step_HandleMaterialiseMarker(n, row, input) ==
 -----------------------------------------------------------------------------
 (* G35: the group and time.                                                 *)
 
-(* It is empty only when the consumer has gone.                             *)
+(* ACTION HandleGroupChange                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   The group becomes stable or empty. It is empty only when the      *)
+(*        consumer has gone (G35).                                          *)
 Step_HandleGroupChange(n, row, input) ==
   IF input.group = row.group \/ (input.group = "Empty" /\ row.taken # {})
      \/ (input.group = "Stable" /\ row.group \in {"Empty", "Dead"})
@@ -268,8 +329,15 @@ Step_HandleGroupChange(n, row, input) ==
   THEN {}
   ELSE Having([row EXCEPT !.group = input.group, !.since = row.now])
 
+(* ACTION HandleTimePasses                                                  *)
+(* WHO    time                                                              *)
+(* WHAT   The clock advances by one.                                        *)
 Step_HandleTimePasses(n, row, input) == Having([row EXCEPT !.now = @ + 1])
 
+(* ACTION HandleExpireOffsets                                               *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It removes offsets whose retention is over, with the pending ones *)
+(*        that a tombstone removes (G35).                                   *)
 Step_HandleExpireOffsets(n, row, input) ==
   LET kept == {each \in row.committed :
                  \/ ~MayExpire(row) \/ row.now - ExpiryBase(row, each) < Retention
@@ -281,7 +349,10 @@ Step_HandleExpireOffsets(n, row, input) ==
             !.pending = {each \in @ : \A p \in expired :
                            each \in PendingAfterTombstone(row, p)}])
 
-(* G37: DeleteGroups.  What transactions have sent goes with the group.     *)
+(* ACTION HandleDeleteGroup                                                 *)
+(* WHO    an administrator                                                  *)
+(* WHAT   It deletes an empty group, with all its offsets and pending ones  *)
+(*        (G37).                                                            *)
 Step_HandleDeleteGroup(n, row, input) ==
   IF row.group = "Dead" \/ ~MayDeleteGroup(row) THEN {}
   ELSE Having([row EXCEPT !.group = "Dead", !.since = row.now, !.committed = {}, !.pending = {}])
@@ -293,12 +364,20 @@ Step_HandleDeleteGroup(n, row, input) ==
 WithoutPositions(row, p) ==
   [row EXCEPT !.positions = Except(@, p), !.requested = Except(@, p)]
 
-(* The coordinator hears of it later: members commit to the new one before. *)
+(* ACTION HandleRenewTopic                                                  *)
+(* WHO    an administrator                                                  *)
+(* WHAT   A topic is deleted and created again with its name, before the    *)
+(*        coordinator learns of it. Members commit to the new one meanwhile *)
+(*        (G36).                                                            *)
 Step_HandleRenewTopic(n, row, input) ==
   IF input.partition \in row.deleted \cup row.renewed THEN {}
   ELSE Having([WithoutPositions(row, input.partition) EXCEPT
                  !.renewed = @ \cup {input.partition}])
 
+(* ACTION HandleForgetTopic                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It removes the offsets of a deleted topic. If no coordinator is   *)
+(*        active (~coordinated), the next one does it after its load (G36). *)
 Step_HandleForgetTopic(n, row, input) ==
   LET p == input.partition
       gone == [(IF p \in row.renewed THEN row ELSE WithoutPositions(row, p)) EXCEPT

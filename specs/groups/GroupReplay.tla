@@ -123,8 +123,10 @@ KnownOf(entries, n) ==
 
 NextEpoch(entries) == IF entries = <<>> THEN 1 ELSE entries[Len(entries)].epoch + 1
 
-(* The leader writes, or what another one wrote is fetched: a member joins, *)
-(* takes or gives up partitions, or is removed.                             *)
+(* ACTION HandleGroupWrite                                                  *)
+(* WHO    the group's leader                                                *)
+(* WHAT   It writes, or the broker fetches, a batch: a member joins, takes  *)
+(*        or gives up partitions, or is removed.                            *)
 Step_HandleGroupWrite(n, row, input) ==
   LET known == KnownOf(row.entries, input.member)
       others == UNION {KnownOf(row.entries, k).assigned : k \in Members \ {input.member}}
@@ -146,9 +148,11 @@ Step_HandleGroupWrite(n, row, input) ==
      ELSE Taking(IF row.leads THEN [Replayed(written, batch) EXCEPT !.position = at + Len(batch)]
                  ELSE written)
 
-(* G13.  A static member is back with another id, which replaces the first. *)
-(* The operation changes memory by itself, and its record is not replayed   *)
-(* (G51).                                                                   *)
+(* ACTION HandleReplaceMember                                               *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A static member is back with another id, which replaces the first. *)
+(*        The operation changes memory directly, and its record is not      *)
+(*        replayed (G13, G51).                                              *)
 Step_HandleReplaceMember(n, row, input) ==
   LET id == NextEpoch(row.entries)
       entry == [offset |-> row.endOffset, kind |-> "Member", member |-> input.member,
@@ -161,8 +165,10 @@ Step_HandleReplaceMember(n, row, input) ==
                  ELSE [memory EXCEPT !.entries = Append(@, entry), !.endOffset = @ + 1,
                                      !.position = row.endOffset + 1])
 
-(* G19.  What a member has is written anew, as it leaves for a while or is  *)
-(* back.                                                                    *)
+(* ACTION HandleRestateMember                                               *)
+(* WHO    the group's leader                                                *)
+(* WHAT   It writes a member's assignment again, because the member leaves  *)
+(*        temporarily or is back (G19).                                     *)
 Step_HandleRestateMember(n, row, input) ==
   LET known == KnownOf(row.entries, input.member)
       last == CHOOSE i \in 1..Len(row.entries) :
@@ -179,6 +185,9 @@ Step_HandleRestateMember(n, row, input) ==
                  THEN [Replayed(written, <<entry>>) EXCEPT !.position = written.endOffset]
                  ELSE written)
 
+(* ACTION HandleCleanGroupLog                                               *)
+(* WHO    the log cleaner                                                   *)
+(* WHAT   It keeps the last record of each key.                             *)
 Step_HandleCleanGroupLog(n, row, input) ==
   LET cleaned == LastOfKeys(row.entries)
   IN IF cleaned = row.entries THEN {} ELSE Taking([row EXCEPT !.entries = cleaned])
@@ -186,11 +195,18 @@ Step_HandleCleanGroupLog(n, row, input) ==
 -----------------------------------------------------------------------------
 (* G6, G7: elections, resignations, loads.                                  *)
 
-(* Metadata says that it leads now, or does no more.                        *)
+(* ACTION HandleChangeGroupLeader                                           *)
+(* WHO    the metadata                                                      *)
+(* WHAT   The broker becomes the leader of the group's partition, or stops  *)
+(*        leading.                                                          *)
 Step_HandleChangeGroupLeader(n, row, input) ==
   Taking([row EXCEPT !.leads = ~@, !.leaderEpoch = @ + 1,
                      !.events = @ \cup {[elected |-> ~row.leads, epoch |-> row.leaderEpoch + 1]}])
 
+(* ACTION HandleLeaderEvent                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It handles an election or a resignation, in any order; an older   *)
+(*        one is ignored (G6, G7).                                          *)
 Step_HandleLeaderEvent(n, row, input) ==
   LET heard == [row EXCEPT !.events = @ \ {input.event}]
       begun == [heard EXCEPT !.epoch = input.event.epoch, !.position = 0,
@@ -200,6 +216,9 @@ Step_HandleLeaderEvent(n, row, input) ==
        [] IsOutdatedEvent(row, input.event) -> Taking(heard)
        [] OTHER -> Taking(begun)
 
+(* ACTION HandleReadGroupLog                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It loads the next batch, and is active at the end of the log (G6). *)
 Step_HandleReadGroupLog(n, row, input) ==
   LET batch == NextBatch(row)
       read == [row EXCEPT !.position = batch[Len(batch)].offset + 1]

@@ -47,6 +47,10 @@ Said(n, row, given, epoch) ==
 -----------------------------------------------------------------------------
 (* The application: subscribe, unsubscribe.                                 *)
 
+(* ACTION HandleSubscribe                                                   *)
+(* WHO    a member                                                          *)
+(* WHAT   The application subscribes, or changes its subscription; the next *)
+(*        heartbeat reports it.                                             *)
 Step_HandleSubscribe(n, row, input) ==
   CASE row.state = "Unsubscribed" ->
          Doing([row EXCEPT !.state = "Joining", !.subscribed = input.topics], {})
@@ -54,7 +58,10 @@ Step_HandleSubscribe(n, row, input) ==
     [] OTHER -> Doing([row EXCEPT !.subscribed = input.topics,
                                   !.unsent = @ \cup {"Subscription"}], {})
 
-(* It waits until no heartbeat is in flight.                                *)
+(* ACTION HandleUnsubscribe                                                 *)
+(* WHO    a member                                                          *)
+(* WHAT   The application unsubscribes when no heartbeat is in flight; the  *)
+(*        member leaves (G19).                                              *)
 Step_HandleUnsubscribe(n, row, input) ==
   IF ~IsMember(row) \/ row.awaiting THEN {}
   ELSE Doing([InitialMember EXCEPT !.correlation = NextCorrelation(row)],
@@ -63,6 +70,10 @@ Step_HandleUnsubscribe(n, row, input) ==
 -----------------------------------------------------------------------------
 (* G23: heartbeats.                                                         *)
 
+(* ACTION HandleSendGroupHeartbeat                                          *)
+(* WHO    a member                                                          *)
+(* WHAT   It sends one heartbeat with its changes, or with everything after *)
+(*        a failure (G23).                                                  *)
 Step_HandleSendGroupHeartbeat(n, row, input) ==
   LET given == IF row.state = "Joining" THEN AllFields ELSE row.unsent
   IN IF ~IsMember(row) \/ row.awaiting THEN {}
@@ -75,6 +86,10 @@ Step_HandleSendGroupHeartbeat(n, row, input) ==
 (* No answer came in time, or the connection was closed.                    *)
 Failed(row) == [row EXCEPT !.awaiting = FALSE, !.unsent = UnsentAfterFailure(@)]
 
+(* ACTION HandleHeartbeatTimeout                                            *)
+(* WHO    a member                                                          *)
+(* WHAT   No response came in time, or the connection was closed. The next  *)
+(*        heartbeat reports everything (G23).                               *)
 Step_HandleHeartbeatTimeout(n, row, input) ==
   IF row.awaiting THEN Doing(Failed(row), {}) ELSE {}
 
@@ -95,6 +110,10 @@ Told(row, assigned) ==
     [] ~row.reconciled -> [row EXCEPT !.state = "Reconciling"]
     [] OTHER -> row
 
+(* ACTION HandleGroupHeartbeatResponse                                      *)
+(* WHO    a member                                                          *)
+(* WHAT   It adopts the epoch and a new assignment. After an error it drops *)
+(*        everything and joins again, or gives up (G24, G25).               *)
 Step_HandleGroupHeartbeatResponse(n, row, m) ==
   LET heard == [row EXCEPT !.epoch = m.epoch, !.awaiting = FALSE] IN
   CASE ~IsAwaited(row, m) -> {[row |-> row, sent |-> {}, ignored |-> "Late"]}
@@ -106,6 +125,10 @@ Step_HandleGroupHeartbeatResponse(n, row, m) ==
 -----------------------------------------------------------------------------
 (* G24: from one assignment to the next.                                    *)
 
+(* ACTION HandleStartReconciliation                                         *)
+(* WHO    a member                                                          *)
+(* WHAT   It stops fetching revoked partitions, and the callbacks begin     *)
+(*        (G24).                                                            *)
 Step_HandleStartReconciliation(n, row, input) ==
   CASE row.state # "Reconciling" \/ row.busy -> {}
     [] row.target = row.current ->
@@ -114,6 +137,10 @@ Step_HandleStartReconciliation(n, row, input) ==
     [] OTHER -> Doing([row EXCEPT !.busy = TRUE, !.reconciling = row.target,
                                   !.owned = @ \cap row.target], {})
 
+(* ACTION HandleCompleteReconciliation                                      *)
+(* WHO    a member                                                          *)
+(* WHAT   The callbacks have ended. It fetches the new partitions, and      *)
+(*        acknowledges them (G24).                                          *)
 Step_HandleCompleteReconciliation(n, row, input) ==
   IF ~row.busy THEN {}
   ELSE Doing([row EXCEPT !.state = "Acknowledging", !.busy = FALSE, !.owned = row.reconciling,

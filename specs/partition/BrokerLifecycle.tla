@@ -69,6 +69,11 @@ ApplyAlone(row, input) ==
   IF ~IsUp(row) \/ input.offset # row.image.offset \/ input.records = <<>> THEN Disabled
   ELSE Outcome(Apply(row, input), {})
 
+(* ACTION HandleMetadataUpdate                                              *)
+(* WHO    a broker                                                          *)
+(* WHAT   It reads committed metadata records from its own offset on. If    *)
+(*        they change the partition, it becomes leader or follower, or      *)
+(*        ignores an outdated change (P1 to P3).                            *)
 Step_HandleMetadataUpdate(n, row, input) ==
   CASE ~TouchesPartition(row, input) -> ApplyAlone(row, input)
     [] ~IsUp(row) \/ input.offset # row.image.offset -> Disabled
@@ -81,12 +86,20 @@ RegisterBrokerRequest(n, row) ==
   [type |-> "RegisterBrokerRequest", source |-> n, destination |-> Controller,
    incarnation |-> row.incarnation, previousEpoch |-> row.previousEpoch]
 
+(* ACTION HandleSendRegistration                                            *)
+(* WHO    a broker without a broker epoch                                   *)
+(* WHAT   It sends a registration with its incarnation and the broker epoch *)
+(*        of its last clean shutdown (C2, C3).                              *)
 Step_HandleSendRegistration(n, row, input) ==
   IF ~IsUp(row) \/ row.brokerEpoch # Undefined \/ row.controllerRequest # NoRequest
   THEN Disabled
   ELSE Outcome([row EXCEPT !.controllerRequest = RegisterBrokerRequest(n, row)],
                {RegisterBrokerRequest(n, row)})
 
+(* ACTION HandleRegisterBrokerResponse                                      *)
+(* WHO    a broker                                                          *)
+(* WHAT   It adopts the broker epoch from a response to its present         *)
+(*        incarnation. After an error it registers again.                   *)
 Step_HandleRegisterBrokerResponse(n, row, m) ==
   CASE ~IsUp(row) \/ ~RegistrationAccepted(row, m) -> Ignore(row, "NotAwaited")
     [] m.error # "NONE" -> Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
@@ -98,6 +111,10 @@ HeartbeatRequest(n, row) ==
    brokerEpoch |-> row.brokerEpoch, metadataOffset |-> row.image.offset,
    wantFence |-> row.status = "Starting", wantShutDown |-> row.status = "ShuttingDown"]
 
+(* ACTION HandleSendHeartbeat                                               *)
+(* WHO    a registered broker                                               *)
+(* WHAT   It sends its metadata offset, and whether it wants to stay fenced *)
+(*        or to shut down (C5).                                             *)
 Step_HandleSendHeartbeat(n, row, input) ==
   IF ~IsUp(row) \/ row.brokerEpoch = Undefined \/ row.controllerRequest # NoRequest
   THEN Disabled
@@ -128,6 +145,10 @@ NoteHeartbeat(row, m) ==
   IF ~IsUp(row) \/ row.controllerRequest # m.request THEN Ignore(row, "NotAwaited")
   ELSE Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
 
+(* ACTION HandleHeartbeatResponse                                           *)
+(* WHO    a broker                                                          *)
+(* WHAT   A caught-up starting broker begins to serve. A stopping broker    *)
+(*        that may stop flushes, and stops cleanly (C5, P22).               *)
 Step_HandleHeartbeatResponse(n, row, m) ==
   CASE ~MayMove(row, m) \/ row.controllerRequest # m.request \/ m.error # "NONE" ->
          NoteHeartbeat(row, m)
@@ -135,11 +156,17 @@ Step_HandleHeartbeatResponse(n, row, m) ==
     [] OTHER ->
          Publish(n, [row EXCEPT !.controllerRequest = NoRequest, !.status = "Running"])
 
+(* ACTION HandleControlledShutdown                                          *)
+(* WHO    a running broker                                                  *)
+(* WHAT   An administrator requests a clean shutdown (C5).                  *)
 Step_HandleControlledShutdown(n, row, input) ==
   IF row.status # "Running" THEN Disabled
   ELSE Outcome([row EXCEPT !.status = "ShuttingDown"], {})
 
-(* A request to the controller will not be answered any more.               *)
+(* ACTION HandleControllerRequestTimeout                                    *)
+(* WHO    a broker                                                          *)
+(* WHAT   A request to the controller will not be answered any more. It may *)
+(*        be sent again (P11).                                              *)
 Step_HandleControllerRequestTimeout(n, row, input) ==
   CASE IsUp(row) /\ row.controllerRequest = input.request /\ input.request # NoRequest ->
          Outcome([row EXCEPT !.controllerRequest = NoRequest], {})
@@ -166,9 +193,12 @@ MayCorrupt(row, keep, corrupt) ==
   \/ corrupt = Undefined
   \/ corrupt \in DurableEnd(row)..(keep - 1) /\ IsBatchEnd(row.log, corrupt)
 
-(* `keep`: what is left of the log.  `corrupt`: the first bad batch in it.  *)
-(* A process crash keeps everything; a machine crash what was flushed, and  *)
-(* as much of the rest as happened to be written.                           *)
+(* ACTION HandleBrokerCrash                                                 *)
+(* WHO    a running broker                                                  *)
+(* WHAT   The process ends. `keep` is what is left of the log, `corrupt` the *)
+(*        first bad batch in it. A process crash keeps everything. A machine *)
+(*        crash keeps what was flushed, and as much of the rest as happened *)
+(*        to be written (P23, S6).                                          *)
 Step_HandleBrokerCrash(n, row, input) ==
   LET left == [i \in 1..input.keep |->
                  IF input.corrupt # Undefined /\ i > input.corrupt
@@ -180,7 +210,11 @@ Step_HandleBrokerCrash(n, row, input) ==
      THEN Disabled
      ELSE Outcome(Stopped(crashed), {})
 
-(* A broker that starts has nothing but its disk; it registers first.       *)
+(* ACTION HandleBrokerRestart                                               *)
+(* WHO    a broker that is down                                             *)
+(* WHAT   It starts with nothing but its disk: it recovers the log, the     *)
+(*        epoch cache and the high watermark, deletes the clean-shutdown    *)
+(*        file, and must register (P23, P24).                               *)
 Step_HandleBrokerRestart(n, row, input) ==
   LET end == RecoveredEnd(row)
       log == Prefix(row.log, end)

@@ -42,6 +42,11 @@ AnswerProduce(n, row, m, offset) ==
            [row EXCEPT !.parked = @ \cup {[request |-> m, offset |-> offset,
                                            required |-> offset + Len(m.values)]}], {})
 
+(* ACTION HandleProduceRequest                                              *)
+(* WHO    a replica, for a client                                           *)
+(* WHAT   A leader appends the batch, or finds that it is a duplicate, and  *)
+(*        answers by the acks of the request; other replicas refuse (P17 to *)
+(*        P19, T1 to T3).                                                   *)
 Step_HandleProduceRequest(n, row, m) ==
   LET error == ProduceError(row, m)
       duplicate == IF row.role = "Leader" THEN DuplicateOffset(row, m) ELSE Undefined
@@ -52,7 +57,10 @@ Step_HandleProduceRequest(n, row, m) ==
        [] error # "NONE" -> Outcome(row, refused)
        [] OTHER -> AnswerProduce(n, AppendedAsLeader(row, m), m, EndOffset(row.log))
 
-(* P19.  request.timeout.ms has passed; the record may be committed later.  *)
+(* ACTION HandleProduceTimeout                                              *)
+(* WHO    a leader                                                          *)
+(* WHAT   request.timeout.ms has passed for a waiting produce request. It   *)
+(*        gets an error; the record may be committed later (P19).           *)
 Step_HandleProduceTimeout(n, row, input) ==
   LET waiting == {p \in row.parked : p.request = input.request}
   IN IF waiting = {} THEN Disabled
@@ -83,6 +91,11 @@ Fenced(n, row, m) ==
   ELSE LET told == [row EXCEPT !.remotes[m.source].endOffset = m.fetchOffset]
        IN [row EXCEPT !.pending = MaybeExpandIsr(n, told, m.source).pending]
 
+(* ACTION HandleReplicaFetchRequest                                         *)
+(* WHO    a leader                                                          *)
+(* WHAT   It checks a follower's fetch, records its end offset, may propose *)
+(*        to add it to the ISR, advances the high watermark, and returns    *)
+(*        records or the divergence (P4 to P6, P9).                         *)
 Step_HandleReplicaFetchRequest(n, row, m) ==
   LET error == FetchEpochError(row, m)
       offsetError == FetchOffsetError(row, m)
@@ -111,6 +124,10 @@ ReplicaFetchRequest(n, row) ==
    fetchOffset |-> EndOffset(row.log), lastFetchedEpoch |-> row.lastFetchedEpoch,
    logStart |-> row.logStart]
 
+(* ACTION HandleSendReplicaFetch                                            *)
+(* WHO    a follower                                                        *)
+(* WHAT   It fetches from its log's end, with the epoch of its last record  *)
+(*        (P4).                                                             *)
 Step_HandleSendReplicaFetch(n, row, input) ==
   IF \/ ~IsUp(row) \/ row.role # "Follower" \/ row.leader = Nobody
      \/ \E m \in row.fetching : m.destination = row.leader
@@ -164,6 +181,11 @@ NoteFetched(row, m) ==
   IF m.request \notin row.fetching THEN Ignore(row, "NotAwaited")
   ELSE Outcome([row EXCEPT !.fetching = @ \ {m.request}], {})
 
+(* ACTION HandleReplicaFetchResponse                                        *)
+(* WHO    a follower                                                        *)
+(* WHAT   It truncates a diverging log, handles an offset that is out of    *)
+(*        range, or appends the records and adopts the leader's high        *)
+(*        watermark and log start (P7, P14 to P16).                         *)
 Step_HandleReplicaFetchResponse(n, row, m) ==
   LET answered == [row EXCEPT !.fetching = @ \ {m.request}]
   IN CASE ~MayChangeLog(row, m) -> NoteFetched(row, m)
@@ -173,7 +195,10 @@ Step_HandleReplicaFetchResponse(n, row, m) ==
             Outcome(TruncateTo(answered, TruncationPoint(row, m.diverging)), {})
        [] OTHER -> Outcome(AppendFetched(answered, m), {})
 
-(* A fetch will not be answered any more.                                   *)
+(* ACTION HandleReplicaFetchTimeout                                         *)
+(* WHO    a follower                                                        *)
+(* WHAT   A fetch will not be answered any more. The follower may send      *)
+(*        another one.                                                      *)
 Step_HandleReplicaFetchTimeout(n, row, input) ==
   IF ~IsUp(row) \/ input.request \notin row.fetching THEN Disabled
   ELSE Outcome([row EXCEPT !.fetching = @ \ {input.request}], {})
@@ -191,8 +216,10 @@ ConsumerFetchResponse(n, row, m, error, records) ==
    error |-> error, records |-> records, highWatermark |-> row.highWatermark,
    logStart |-> row.logStart]
 
-(* P20.  The leader serves it, or a follower up to its own high watermark   *)
-(* (KIP-392).                                                               *)
+(* ACTION HandleConsumerFetchRequest                                        *)
+(* WHO    a leader, or a follower (KIP-392)                                 *)
+(* WHAT   It returns records up to the visible end: its high watermark      *)
+(*        (P20).                                                            *)
 Step_HandleConsumerFetchRequest(n, row, m) ==
   LET error == CASE ClientEpochError(row, m) # "NONE" -> ClientEpochError(row, m)
                  [] row.role = "None" -> "NOT_LEADER_OR_FOLLOWER"
@@ -208,6 +235,10 @@ ListOffsetsResponse(n, m, error, offset) ==
   [type |-> "ListOffsetsResponse", source |-> n, destination |-> Clients, request |-> m,
    error |-> error, offset |-> offset]
 
+(* ACTION HandleListOffsetsRequest                                          *)
+(* WHO    a leader                                                          *)
+(* WHAT   It returns the earliest offset, or the latest visible one if its  *)
+(*        high watermark has reached the start of its epoch (P21).          *)
 Step_HandleListOffsetsRequest(n, row, m) ==
   LET error == CASE ClientEpochError(row, m) # "NONE" -> ClientEpochError(row, m)
                  [] m.timestamp = "Latest" -> ListOffsetsError(row)
@@ -218,8 +249,11 @@ Step_HandleListOffsetsRequest(n, row, m) ==
                   [] OTHER -> row.logStart
   IN Outcome(row, {ListOffsetsResponse(n, m, error, offset)})
 
-(* S9.  The leader's own start moves at once, and followers learn it by     *)
-(* fetching.  The answer waits for those that are unfenced.                 *)
+(* ACTION HandleDeleteRecordsRequest                                        *)
+(* WHO    a leader                                                          *)
+(* WHAT   It raises its log start, at most to the high watermark. Followers *)
+(*        learn it by fetching. The response waits for the unfenced ones    *)
+(*        (S9).                                                             *)
 Step_HandleDeleteRecordsRequest(n, row, m) ==
   CASE row.role # "Leader" ->
          Outcome(row, {DeleteRecordsResponse(n, m, "NOT_LEADER_OR_FOLLOWER", Undefined)})
@@ -235,10 +269,16 @@ Step_HandleDeleteRecordsRequest(n, row, m) ==
 -----------------------------------------------------------------------------
 (* The disk: S4, S5.                                                        *)
 
+(* ACTION HandleBrokerFlush                                                 *)
+(* WHO    a broker                                                          *)
+(* WHAT   It syncs its log to disk, at any time (S4).                       *)
 Step_HandleBrokerFlush(n, row, input) ==
   IF IsUp(row) /\ row.flushed < EndOffset(row.log)
   THEN Outcome([row EXCEPT !.flushed = EndOffset(row.log)], {}) ELSE Disabled
 
+(* ACTION HandleCheckpointHighWatermark                                     *)
+(* WHO    a broker                                                          *)
+(* WHAT   It writes its high watermark to disk, at any time (S5).           *)
 Step_HandleCheckpointHighWatermark(n, row, input) ==
   IF IsUp(row) /\ row.checkpoint # row.highWatermark
   THEN Outcome([row EXCEPT !.checkpoint = row.highWatermark], {}) ELSE Disabled

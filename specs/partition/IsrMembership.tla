@@ -16,14 +16,20 @@ MaybeExpandIsr(n, row, r) ==
   THEN [row EXCEPT !.pending = Proposal(n, row, "Expand", row.isr \cup {r})]
   ELSE row
 
-(* P10.  replica.lag.time.max.ms has passed since r was last caught up.     *)
+(* ACTION HandleReplicaLagTimeout                                           *)
+(* WHO    a leader                                                          *)
+(* WHAT   replica.lag.time.max.ms has passed since a follower was last      *)
+(*        caught up (P10).                                                  *)
 Step_HandleReplicaLagTimeout(n, row, input) ==
   IF /\ IsLeader(row) /\ row.remotes[input.replica].caughtUp
      /\ row.remotes[input.replica].endOffset # EndOffset(row.log)
   THEN Outcome([row EXCEPT !.remotes[input.replica].caughtUp = FALSE], {})
   ELSE Disabled
 
-(* P10.  The periodic check: propose an ISR without those that lag.         *)
+(* ACTION HandleIsrShrinkTimeout                                            *)
+(* WHO    a leader                                                          *)
+(* WHAT   The periodic check proposes an ISR without the lagging followers  *)
+(*        (P10).                                                            *)
 Step_HandleIsrShrinkTimeout(n, row, input) ==
   LET lagging == {r \in row.isr \ {n} : IsOutOfSync(row, r)}
   IN IF ~IsLeader(row) \/ row.pending # NoPending \/ lagging = {} THEN Disabled
@@ -34,6 +40,10 @@ AlterPartitionRequest(n, row) ==
    brokerEpoch |-> row.brokerEpoch, leaderEpoch |-> row.leaderEpoch,
    partitionEpoch |-> row.partitionEpoch, isr |-> row.pending.isr, recovering |-> FALSE]
 
+(* ACTION HandleSendAlterPartition                                          *)
+(* WHO    a leader with a proposal                                          *)
+(* WHAT   It sends the proposed ISR to the controller; one request is in    *)
+(*        flight (P11).                                                     *)
 Step_HandleSendAlterPartition(n, row, input) ==
   IF ~IsLeader(row) \/ ~MaySendAlterPartition(row) THEN Disabled
   ELSE Outcome([row EXCEPT !.alterRequest = AlterPartitionRequest(n, row)],
@@ -44,6 +54,10 @@ AnswersPending(row, request) ==
   /\ IsLeader(row) /\ row.pending # NoPending /\ row.pending.isr = request.isr
   /\ row.partitionEpoch = request.partitionEpoch /\ row.leaderEpoch = request.leaderEpoch
 
+(* ACTION HandleAlterPartitionResponse                                      *)
+(* WHO    a leader                                                          *)
+(* WHAT   It adopts a confirmed ISR and advances the high watermark, drops a *)
+(*        refused proposal, waits for metadata, or retries (P11).           *)
 Step_HandleAlterPartitionResponse(n, row, m) ==
   LET answered == [row EXCEPT !.alterRequest = NoRequest]
       confirmed == [answered EXCEPT !.pending = NoPending, !.isr = m.isr,

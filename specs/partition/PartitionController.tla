@@ -198,6 +198,11 @@ AnswerRegistration(c, row, m) ==
             AmendRegistration(row, m)
        [] OTHER -> RegisterAnew(row, m)
 
+(* ACTION HandleRegisterBrokerRequest                                       *)
+(* WHO    the controller                                                    *)
+(* WHAT   It gives a new incarnation a new broker epoch, fenced. A retry    *)
+(*        keeps its epoch. After an unclean shutdown the broker leaves the  *)
+(*        ISR and the ELR (C2, C3).                                         *)
 Step_HandleRegisterBrokerRequest(c, row, m) == AnswerRegistration(c, row, m)
 
 -----------------------------------------------------------------------------
@@ -240,9 +245,16 @@ AnswerHeartbeat(c, row, m) ==
             EnterControlledShutdown(row, b, contact, reply)
        [] OTHER -> Outcome([row EXCEPT !.contacts[b] = contact], reply)
 
+(* ACTION HandleHeartbeatRequest                                            *)
+(* WHO    the controller                                                    *)
+(* WHAT   It renews the session, and fences, unfences, or lets stop the     *)
+(*        broker, with the change of the partition that follows (C4 to C6). *)
 Step_HandleHeartbeatRequest(c, row, m) == AnswerHeartbeat(c, row, m)
 
-(* broker.session.timeout.ms without a heartbeat.                           *)
+(* ACTION HandleSessionTimeout                                              *)
+(* WHO    the controller                                                    *)
+(* WHAT   broker.session.timeout.ms has passed without a heartbeat. The     *)
+(*        broker is fenced and leaves the ISR (C6).                         *)
 Step_HandleSessionTimeout(c, row, input) ==
   LET b == input.broker
       silent == [row.contacts[b] EXCEPT !.live = FALSE]
@@ -285,6 +297,10 @@ Unchanged == [leader |-> Undefined, leaderEpoch |-> Undefined, partitionEpoch |-
 
 AfterAlteration(row, isr) == Changes(row.partition, isr, {}, Active(row), Election)
 
+(* ACTION HandleAlterPartitionRequest                                       *)
+(* WHO    the controller                                                    *)
+(* WHAT   It checks the leader's proposal, and commits it as the new ISR    *)
+(*        (C4, C12, C13).                                                   *)
 Step_HandleAlterPartitionRequest(c, row, m) ==
   LET error == AlterPartitionError(row, m)
       recovered == [row.partition EXCEPT !.recovering = m.recovering]
@@ -310,6 +326,10 @@ Step_HandleAlterPartitionRequest(c, row, m) ==
 -----------------------------------------------------------------------------
 (* Elections that an administrator, or the leader balancer, asks for.       *)
 
+(* ACTION HandleElectLeaders                                                *)
+(* WHO    the controller                                                    *)
+(* WHAT   An administrator, or the leader balancer, requests a preferred or *)
+(*        an unclean election (C9).                                         *)
 Step_HandleElectLeaders(c, row, input) ==
   LET partition == row.partition
       unneeded == \/ input.election = "PREFERRED" /\ partition.leader = PreferredReplica
@@ -319,8 +339,10 @@ Step_HandleElectLeaders(c, row, input) ==
      ELSE UNION {Committed([row EXCEPT !.partition = changed],
                            PartitionRecords(partition, changed), {}) : changed \in changes}
 
-(* Another controller takes over: it knows what is committed, and nobody's  *)
-(* session has expired yet.                                                 *)
+(* ACTION HandleControllerFailover                                          *)
+(* WHO    a new controller                                                  *)
+(* WHAT   It takes over with what is committed. No session has expired yet, *)
+(*        and it has no contact with a broker (C0).                         *)
 Step_HandleControllerFailover(c, row, input) ==
   Outcome([row EXCEPT !.contacts = [b \in Brokers |->
              [live |-> TRUE, metadataOffset |-> Undefined, shutdownOffset |->

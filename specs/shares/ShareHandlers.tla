@@ -174,8 +174,11 @@ Delivers(row, offsets, n) ==
    records |-> {[offset |-> o, count |-> row.cells[o].count, leaderEpoch |-> row.leaderEpoch,
                  incarnation |-> row.incarnation] : o \in offsets}]
 
-(* The first fetch loads the state (SH2).  A read that is out of range      *)
-(* moves the start offset (SH7).                                            *)
+(* ACTION HandleShareFetch                                                  *)
+(* WHO    the leader of the share partition                                 *)
+(* WHAT   The first fetch loads the state (SH2). A read that is out of range *)
+(*        moves the start offset (SH7). Otherwise records are acquired and  *)
+(*        delivered.                                                        *)
 Step_HandleShareFetch(n, row, m) ==
   LET next == NextFetch(row) IN
   CASE row.phase = "Empty" -> Outcome([row EXCEPT !.phase = "Initializing"], {Reads(row)})
@@ -197,7 +200,10 @@ AckedAs(kind, count) == CASE kind = "ACCEPT" -> "Acknowledged"
                           [] kind = "RELEASE" -> Released(count)
                           [] OTHER -> "Archived"
 
-(* SH15, SH16, SH19.                                                        *)
+(* ACTION HandleShareAcknowledge                                            *)
+(* WHO    the leader                                                        *)
+(* WHAT   It checks that the consumer holds the records, changes their      *)
+(*        state, and writes it (SH15, SH16, SH19).                          *)
 Step_HandleShareAcknowledge(n, row, m) ==
   LET within == {o \in m.first .. m.last : ~Skips(row, o)}
       moved == [row EXCEPT !.cells = [o \in Offsets |->
@@ -217,7 +223,11 @@ Step_HandleShareAcknowledge(n, row, m) ==
             Outcome([moved EXCEPT !.pending = @ \cup {ack}], {write})
        [] OTHER -> Outcome([moved EXCEPT !.pending = @ \cup {ack}], {write, Answers(m, "NONE")})
 
-(* SH22.  The timer of one offset.  Nobody waits for the write.             *)
+(* ACTION HandleLockTimeout                                                 *)
+(* WHO    the leader                                                        *)
+(* WHAT   The lock of one record expires: the record is available again, or *)
+(*        archived at the delivery limit. Nothing waits for the write       *)
+(*        (SH22).                                                           *)
 Step_HandleLockTimeout(n, row, input) ==
   LET o == input.offset
       cell == row.cells[o]
@@ -229,7 +239,10 @@ Step_HandleLockTimeout(n, row, input) ==
        [] LockReleases(cell) /\ ~cell.expired -> Outcome(after, {WriteOf(row, {StateOf(after, o)})})
        [] OTHER -> Disabled
 
-(* SH24.  The session of a member ends: its connection is closed.           *)
+(* ACTION HandleSessionEnd                                                  *)
+(* WHO    the leader                                                        *)
+(* WHAT   A member's connection is closed, and its records are released     *)
+(*        (SH24).                                                           *)
 Step_HandleSessionEnd(n, row, input) ==
   LET released == SessionReleases(row, input.member)
       moved == [row EXCEPT !.cells = [o \in Offsets |->
@@ -248,7 +261,10 @@ Step_HandleSessionEnd(n, row, input) ==
 
 IsMine(row, m) == m.incarnation = row.incarnation
 
-(* SH2, SH4.                                                                *)
+(* ACTION HandleReadShareGroupStateResponse                                 *)
+(* WHO    the leader                                                        *)
+(* WHAT   It adopts the stored state, or resolves and stores a first start  *)
+(*        offset (SH2, SH4).                                                *)
 Step_HandleReadShareGroupStateResponse(n, row, m) ==
   LET resolved == LargerOf(row.highWatermark + 1, 1)
       waits == [row EXCEPT !.phase = "Resolving", !.stateEpoch = m.stateEpoch,
@@ -262,7 +278,11 @@ Step_HandleReadShareGroupStateResponse(n, row, m) ==
 ToldTo(acks, error) == {Answers(a, error) : a \in {b \in acks : b.source # Nobody}}
 IsFencing(error) == error \in {"FENCED_LEADER_EPOCH", "FENCED_STATE_EPOCH"}
 
-(* SH20, SH21, SH25, SH34.                                                  *)
+(* ACTION HandleWriteShareGroupStateResponse                                *)
+(* WHO    the leader                                                        *)
+(* WHAT   A write has succeeded or failed: it completes or rolls back,      *)
+(*        responses are sent, and a fencing error removes the share         *)
+(*        partition (SH20, SH21, SH25, SH34).                               *)
 Step_HandleWriteShareGroupStateResponse(n, row, m) ==
   LET acks == {a \in row.pending : a.write = m.write}
       told == ToldTo(acks, IF m.error = "NONE" THEN "NONE" ELSE "NOT_LEADER_OR_FOLLOWER")
@@ -278,7 +298,9 @@ Step_HandleWriteShareGroupStateResponse(n, row, m) ==
        [] acks # {} -> Outcome(rest, told)
        [] OTHER -> Ignored(row, "Late")
 
-(* SH32.  An attempt had no answer, and is made again.                      *)
+(* ACTION HandleRetryPersister                                              *)
+(* WHO    the leader                                                        *)
+(* WHAT   An attempt got no response, and is repeated (SH32).               *)
 Step_HandleRetryPersister(n, row, input) ==
   LET writes == {a.write : a \in row.pending} IN
   CASE row.phase = "Initializing" -> Outcome(row, writes \cup {Reads(row)})
@@ -286,7 +308,9 @@ Step_HandleRetryPersister(n, row, input) ==
     [] writes # {} -> Outcome(row, writes)
     [] OTHER -> Disabled
 
-(* SH32, SH34.  The persister gives up after its attempts.                  *)
+(* ACTION HandleGiveUpWrite                                                 *)
+(* WHO    the leader                                                        *)
+(* WHAT   The persister gives up after its attempts (SH32, SH34).           *)
 Step_HandleGiveUpWrite(n, row, input) ==
   LET acks == {a \in row.pending : a.write = input.write}
       rest == [row EXCEPT !.pending = @ \ acks]
@@ -298,19 +322,30 @@ Step_HandleGiveUpWrite(n, row, input) ==
 -----------------------------------------------------------------------------
 (* The leader by itself.                                                    *)
 
+(* ACTION HandleMoveLeader                                                  *)
+(* WHO    the next leader                                                   *)
+(* WHAT   Another broker leads, without state.                              *)
 Step_HandleMoveLeader(n, row, input) ==
   IF row.leaderEpoch = MaxLeaders THEN Disabled
   ELSE Outcome([Fresh(row) EXCEPT !.leaderEpoch = @ + 1], {})
 
-(* SH1.  The broker drops its share partition, and makes it anew.           *)
+(* ACTION HandleRecreate                                                    *)
+(* WHO    the leader                                                        *)
+(* WHAT   The broker drops its share partition, and creates a new one (SH1). *)
 Step_HandleRecreate(n, row, input) ==
   IF row.phase = "Empty" \/ row.incarnation >= MaxIncarnations THEN Disabled
   ELSE Outcome(Fresh(row), {})
 
+(* ACTION HandleProduceBatch                                                *)
+(* WHO    a producer                                                        *)
+(* WHAT   A batch is appended and committed.                                *)
 Step_HandleProduceBatch(n, row, input) ==
   IF row.highWatermark = Records THEN Disabled
   ELSE Outcome([row EXCEPT !.highWatermark = EndOfBatch(@ + 1)], {})
 
+(* ACTION HandleMoveLogStart                                                *)
+(* WHO    the leader                                                        *)
+(* WHAT   The log start moves, by retention or deletion.                    *)
 Step_HandleMoveLogStart(n, row, input) ==
   IF input.to <= row.logStart \/ input.to > row.highWatermark THEN Disabled
   ELSE Outcome([row EXCEPT !.logStart = input.to], {})
@@ -333,7 +368,10 @@ WaitsOrTells(row, answer) ==
 WithRecord(row, stored, answer) ==
   Outcome([row EXCEPT !.log = Appended(@, stored), !.waiting = @ \cup {answer}], {})
 
-(* SH40.                                                                    *)
+(* ACTION HandleReadShareGroupState                                         *)
+(* WHO    the share coordinator                                             *)
+(* WHAT   It returns the stored state, and records the reader's leader      *)
+(*        epoch; an older leader is fenced (SH40).                          *)
 Step_HandleReadShareGroupState(n, row, m) ==
   LET stored == Newest(row.log) IN
   IF m.leaderEpoch < stored.leaderEpoch \/ m.incarnation < stored.incarnation
@@ -357,18 +395,28 @@ Merged(stored, m) ==
            THEN LET c == CHOOSE c \in cell(o) : TRUE IN [state |-> c.state, count |-> c.count]
            ELSE @[o]]]
 
-(* SH36.                                                                    *)
+(* ACTION HandleWriteShareGroupState                                        *)
+(* WHO    the share coordinator                                             *)
+(* WHAT   It merges and appends a write of the present leader and state     *)
+(*        epoch, and fences others (SH36, SH38, SH39).                      *)
 Step_HandleWriteShareGroupState(n, row, m) ==
   LET stored == Newest(row.log) IN
   IF WriteAccepted(stored, m) THEN WithRecord(row, Merged(stored, m), AnswersWrite(m, "NONE"))
   ELSE Outcome(row, {AnswersWrite(m, IF m.stateEpoch < stored.stateEpoch
                                      THEN "FENCED_STATE_EPOCH" ELSE "FENCED_LEADER_EPOCH")})
 
+(* ACTION HandleStateCommit                                                 *)
+(* WHO    the share coordinator                                             *)
+(* WHAT   The high watermark reaches the end of the log, and waiting        *)
+(*        responses are sent.                                               *)
 Step_HandleStateCommit(n, row, input) ==
   IF row.log.leader = <<>> THEN Disabled
   ELSE Outcome([row EXCEPT !.log = Committed(@), !.waiting = {}], row.waiting)
 
-(* SH44.                                                                    *)
+(* ACTION HandleMoveShareCoordinator                                        *)
+(* WHO    the next share coordinator                                        *)
+(* WHAT   Another broker leads the state partition, with any log that it may *)
+(*        have (SH44).                                                      *)
 Step_HandleMoveShareCoordinator(n, row, input) ==
   IF row.leaderEpoch = MaxCoordinators \/ input.tail \notin row.log.tails THEN Disabled
   ELSE Outcome([row EXCEPT !.leaderEpoch = @ + 1, !.log = Loaded(@, input.tail), !.waiting = {}],
@@ -379,15 +427,24 @@ Step_HandleMoveShareCoordinator(n, row, input) ==
 
 ToLeader(n, type) == [type |-> type, source |-> n, destination |-> Leader]
 
+(* ACTION HandlePollRecords                                                 *)
+(* WHO    a consumer                                                        *)
+(* WHAT   It fetches.                                                       *)
 Step_HandlePollRecords(n, row, input) == Outcome(row, {ToLeader(n, "ShareFetch")})
 
+(* ACTION HandleShareFetchResponse                                          *)
+(* WHO    a consumer                                                        *)
+(* WHAT   It holds the delivered records; a response of an older leader is  *)
+(*        ignored.                                                          *)
 Step_HandleShareFetchResponse(n, row, m) ==
   LET offsets == {r.offset : r \in m.records}
       kept == {h \in row.held : h.offset \notin offsets /\ ~ForgetsHeld(row, h, m.leaderEpoch)}
   IN IF m.leaderEpoch < row.leaderEpoch THEN Ignored(row, "Late")
      ELSE Outcome([row EXCEPT !.leaderEpoch = m.leaderEpoch, !.held = kept \cup m.records], {})
 
-(* SH51, SH52.  The application acknowledges records that it holds.               *)
+(* ACTION HandleAcknowledgeRecords                                          *)
+(* WHO    a consumer                                                        *)
+(* WHAT   The application acknowledges records that it holds (SH51, SH52).  *)
 Step_HandleAcknowledgeRecords(n, row, input) ==
   LET range == input.first .. input.last
       asked == [first |-> input.first, last |-> input.last, kind |-> input.kind]
@@ -396,17 +453,24 @@ Step_HandleAcknowledgeRecords(n, row, input) ==
                               !.asked = @ \cup {asked}],
                   {asked @@ ToLeader(n, "ShareAcknowledge")})
 
+(* ACTION HandleShareAcknowledgeResponse                                    *)
+(* WHO    a consumer                                                        *)
+(* WHAT   It knows whether its acknowledgement counts.                      *)
 Step_HandleShareAcknowledgeResponse(n, row, m) ==
   LET asked == [first |-> m.first, last |-> m.last, kind |-> m.kind]
       done == IF m.error = "NONE" /\ m.kind # "RELEASE" THEN m.first .. m.last ELSE {}
   IN IF asked \notin row.asked THEN Ignored(row, "Late")
      ELSE Outcome([row EXCEPT !.asked = @ \ {asked}, !.done = @ \cup done], {})
 
-(* SH53.  No answer in time: the outcome is unknown.                        *)
+(* ACTION HandleAcknowledgeTimeout                                          *)
+(* WHO    a consumer                                                        *)
+(* WHAT   No response in time: the outcome is unknown (SH53).               *)
 Step_HandleAcknowledgeTimeout(n, row, input) ==
   IF row.asked = {} THEN Disabled ELSE Outcome([row EXCEPT !.asked = {}], {})
 
-(* The application lets the lock of a record run out.                       *)
+(* ACTION HandleForgetRecord                                                *)
+(* WHO    a consumer                                                        *)
+(* WHAT   The application lets the lock of a record expire.                 *)
 Step_HandleForgetRecord(n, row, input) ==
   IF ~\E h \in row.held : h.offset = input.offset THEN Disabled
   ELSE Outcome([row EXCEPT !.held = {h \in @ : h.offset # input.offset}], {})

@@ -51,8 +51,11 @@ Bump(c, row) == [type |-> "BumpEpoch", client |-> c, epoch |-> row.epoch]
 
 MaySendAgain(row, p) == p \in Offsets /\ p \in row.acked
 
-(* With version 1 the coordinator is asked before the batch is sent: once,  *)
-(* as it answers the next time without a record (X9).                       *)
+(* ACTION Send                                                              *)
+(* WHO    a producer                                                        *)
+(* WHAT   It sends the first batch of a partition. With version 1 it asks   *)
+(*        the coordinator first, once: the next time the coordinator        *)
+(*        confirms without a record (X9).                                   *)
 Step_Send(c, row, p, txn) ==
   LET open == [row EXCEPT !.status = "Open", !.txn = txn, !.sent = @ \cup {p}, !.acked = @ \ {p}]
       batched == [open EXCEPT !.sequences[p] = @ + 1]
@@ -61,20 +64,27 @@ Step_Send(c, row, p, txn) ==
        [] EpochPerTransaction \/ p \in row.added -> Doing(batched, {Produce(c, open, p)})
        [] OTHER -> Doing(open, {Add(c, open, p)})
 
-(* A further batch, whatever has become of those before it.                 *)
+(* ACTION SendMore                                                          *)
+(* WHO    a producer                                                        *)
+(* WHAT   It sends a further batch, whatever happened to the earlier ones.  *)
 Step_SendMore(c, row, p) ==
   IF \/ row.status # "Open" \/ p \notin row.sent \ Offsets
      \/ ~EpochPerTransaction /\ p \notin row.added
   THEN {}
   ELSE Doing([row EXCEPT !.acked = @ \ {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
 
+(* ACTION HandlePartitionAdded                                              *)
+(* WHO    a producer of version 1                                           *)
+(* WHAT   The coordinator has added the partition, and the batch is sent.   *)
 Step_HandlePartitionAdded(c, row, p) ==
   IF row.status = "Open" /\ p \in row.sent \ row.added
   THEN Doing([row EXCEPT !.added = @ \cup {p}, !.sequences[p] = @ + 1], {Produce(c, row, p)})
   ELSE {}
 
-(* X33: of a copy nobody hears.  The answer to the last batch tells of      *)
-(* those before it.                                                         *)
+(* ACTION HandleProduced                                                    *)
+(* WHO    a producer                                                        *)
+(* WHAT   A batch is acknowledged, and with it the earlier ones. Responses  *)
+(*        to copies are ignored (X33).                                      *)
 Step_HandleProduced(row, m) ==
   IF row.status = "Open" /\ m.txn = row.txn /\ m.sequence + 1 = row.sequences[m.partition]
   THEN Doing([row EXCEPT !.acked = @ \cup {m.partition}], {}) ELSE {}
@@ -95,6 +105,10 @@ Bumping(c, row) ==
 
 Recovered(c, row) == IF BumpsEpoch THEN Bumping(c, row) ELSE Doing(Restarted(row, row.epoch), {})
 
+(* ACTION End                                                               *)
+(* WHO    a producer                                                        *)
+(* WHAT   It requests a commit or an abort, or recovers where nothing has   *)
+(*        begun (X32).                                                      *)
 Step_End(c, row, decision) ==
   LET survives == row.status = "Abortable" /\ decision = "Abort" /\ ~EpochPerTransaction
       ending == [row EXCEPT !.status = IF survives THEN "Recovering" ELSE "Ending",
@@ -104,12 +118,19 @@ Step_End(c, row, decision) ==
        [] survives -> Recovered(c, row)
        [] OTHER -> {}
 
+(* ACTION HandleEnded                                                       *)
+(* WHO    a producer                                                        *)
+(* WHAT   Its transaction has ended. It is ready with the epoch that it     *)
+(*        receives, or requests another one.                                *)
 Step_HandleEnded(c, row, m, epoch) ==
   CASE m.txn # row.txn -> {}
     [] row.status = "Ending" -> Doing(Restarted(row, epoch), {})
     [] row.status = "Recovering" -> Recovered(c, row)
     [] OTHER -> {}
 
+(* ACTION HandleBumped                                                      *)
+(* WHO    a producer                                                        *)
+(* WHAT   It has another epoch (X7).                                        *)
 Step_HandleBumped(row, m, epoch) ==
   IF row.status = "Bumping" /\ m.epoch = row.epoch
   THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}
@@ -117,6 +138,9 @@ Step_HandleBumped(row, m, epoch) ==
 (* X36.  After these a producer is unusable, that hears no others.          *)
 Fatal == {"PRODUCER_FENCED", "INVALID_TXN_STATE"}
 
+(* ACTION HandleEndRefused                                                  *)
+(* WHO    a producer                                                        *)
+(* WHAT   Its end is refused for good (X36).                                *)
 Step_HandleEndRefused(row, m, error) ==
   IF HearsErrors /\ error \in Fatal /\ row.status = "Ending" /\ m.txn = row.txn
   THEN Doing([row EXCEPT !.status = IF error = "PRODUCER_FENCED" THEN "Fenced" ELSE "Failed"], {})
@@ -136,22 +160,34 @@ AfterError(row, m, error) ==
          IF m.partition \in Offsets THEN AfterOffsetsError(error) ELSE AfterBatchError(error)
     [] OTHER -> "Retry"
 
+(* ACTION HandleRefused                                                     *)
+(* WHO    a producer                                                        *)
+(* WHAT   A request is refused. The state after the error depends on the    *)
+(*        request (X36).                                                    *)
 Step_HandleRefused(row, m, error) ==
   LET after == AfterError(row, m, error)
   IN IF Recovers /\ after # "Retry" THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
 
-(* X36.  A batch is given up that was not answered in time                  *)
-(* (delivery.timeout.ms); offsets are refused by their group, which has     *)
-(* another generation (KIP-447).  A copy may arrive yet.                    *)
+(* ACTION GiveUp                                                            *)
+(* WHO    a producer                                                        *)
+(* WHAT   It gives a batch up that was not acknowledged within              *)
+(*        delivery.timeout.ms; or its group refuses offsets with another    *)
+(*        generation (KIP-447). A copy may still arrive (X36).              *)
 Step_GiveUp(row, p) ==
   LET after == IF p \in Offsets THEN AfterOffsetsError("ILLEGAL_GENERATION")
                ELSE AfterBatchError("TIMED_OUT")
   IN IF Recovers /\ after # "Retry" /\ row.status = "Open" /\ p \in row.sent \ row.acked
      THEN Doing([row EXCEPT !.status = after], {}) ELSE {}
 
+(* ACTION Initialize                                                        *)
+(* WHO    a producer that is off                                            *)
+(* WHAT   It requests a producer id and an epoch (X6).                      *)
 Step_Initialize(row) ==
   IF row.status = "Off" THEN Doing(InitialClient("Initializing"), {}) ELSE {}
 
+(* ACTION HandleInitialized                                                 *)
+(* WHO    a producer                                                        *)
+(* WHAT   It has an epoch, and is ready.                                    *)
 Step_HandleInitialized(row, epoch) ==
   IF row.status = "Initializing"
   THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}

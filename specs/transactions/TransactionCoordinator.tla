@@ -79,13 +79,24 @@ Initialised(row, m, answer, epoch) ==
          {Outcome(Fencing(row), <<>>, {}, {Answer(m, "CONCURRENT_TRANSACTIONS", Unknown)})}
     [] OTHER -> Refusal(row, m, answer)
 
+(* ACTION HandleInitProducerId                                              *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It fences an open transaction, or writes an empty row with the    *)
+(*        next epoch (X6, X7).                                              *)
 Step_HandleInitProducerId(row, m) ==
   Initialised(row, m, InitProducerIdAnswer(row), InitialisedEpoch(row.txn.epoch))
 
+(* ACTION HandleBumpEpoch                                                   *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It gives a producer that names its epoch another one (X7;         *)
+(*        KIP-360).                                                         *)
 Step_HandleBumpEpoch(row, m) ==
   Initialised(row, m, BumpEpochAnswer(row, m), BumpedEpoch(row, m))
 
-(* From a client (version 1), or from a partition's leader (version 2).     *)
+(* ACTION HandleAddPartitions                                               *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It adds a partition for a client (version 1) or for a partition's *)
+(*        leader (version 2) (X9).                                          *)
 Step_HandleAddPartitions(row, m) ==
   LET answer == AddPartitionsAnswer(row, m) IN
   CASE ~row.active -> {}
@@ -93,9 +104,17 @@ Step_HandleAddPartitions(row, m) ==
          {Begin(row, "Ongoing", row.txn.epoch, row.txn.partitions \cup {m.partition}, m)}
     [] OTHER -> Refusal(row, m, answer)
 
+(* ACTION HandleVerify                                                      *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It says whether a partition belongs to the open transaction (X10). *)
 Step_HandleVerify(row, m) ==
   IF ~row.active THEN {} ELSE Refusal(row, m, VerifyAnswer(row, m))
 
+(* ACTION HandleEndTxn                                                      *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It writes the decision, or returns an earlier one to a retry. A   *)
+(*        commit between the two locks of a fence gets an exception (X19 to *)
+(*        X21).                                                             *)
 Step_HandleEndTxn(row, m) ==
   LET answer == EndTxnAnswer(row, m) IN
   CASE ~row.active -> {}
@@ -110,17 +129,26 @@ Step_HandleEndTxn(row, m) ==
 -----------------------------------------------------------------------------
 (* Time: X8, X26.                                                           *)
 
+(* ACTION HandleTransactionTimeout                                          *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A transaction took too long, and is fenced (X26).                 *)
 Step_HandleTransactionTimeout(row) ==
   IF row.active /\ row.txn.state = "Ongoing" /\ row.pending.state = "None"
   THEN {Outcome(Fencing(row), <<>>, {}, {})} ELSE {}
 
-(* Where a sweep lists many, it aborts one after the other                  *)
-(* (TransactionCoordinator.abortTimedOutTransactions).                      *)
+(* ACTION HandleListTimedOut                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A sweep lists the transaction as timed out (X26; Kafka's          *)
+(*        abortTimedOutTransactions).                                       *)
 Step_HandleListTimedOut(row) ==
   IF /\ row.listed = Unknown /\ row.active
      /\ row.txn.state = "Ongoing" /\ row.pending.state = "None"
   THEN {Outcome([row EXCEPT !.listed = row.txn.epoch], <<>>, {}, {})} ELSE {}
 
+(* ACTION HandleAbortListed                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   The sweep fences a listed transaction, if it is still the listed  *)
+(*        one (X26).                                                        *)
 Step_HandleAbortListed(row) ==
   LET left == [row EXCEPT !.listed = Unknown]
       aborts == /\ StillListed(row)
@@ -128,7 +156,10 @@ Step_HandleAbortListed(row) ==
   IN IF row.listed = Unknown THEN {}
      ELSE {Outcome(IF aborts THEN Fencing(left) ELSE left, <<>>, {}, {})}
 
-(* The second lock.  Before version 2 the epoch is in memory at once.       *)
+(* ACTION HandleFence                                                       *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   The second lock of a fence: the abort is written with the next    *)
+(*        epoch. Before version 2 the epoch counts at once (X8).            *)
 Step_HandleFence(row) ==
   LET epoch == FencedEpoch(row.txn.epoch)
       begun == Begin(WithoutLast(row), "PrepareAbort", epoch, row.txn.partitions, NoRequest)
@@ -136,8 +167,11 @@ Step_HandleFence(row) ==
      ELSE {IF EpochPerTransaction THEN begun ELSE [begun EXCEPT !.row.txn.epoch = epoch]}
 
 -----------------------------------------------------------------------------
-(* X27.  A tombstone is written.  "Dead" is what its row and record are     *)
-(* here, as the next producer id must be a new one.                         *)
+(* ACTION HandleExpire                                                      *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A transactional id has been unused for too long, and a tombstone  *)
+(*        is written. "Dead" is what its row and record are here, because   *)
+(*        the next producer id must be a new one (X27).                     *)
 Step_HandleExpire(row) ==
   IF row.active /\ MayExpire(row) THEN {Begin(row, "Dead", row.txn.epoch, {}, NoRequest)} ELSE {}
 
@@ -159,6 +193,10 @@ MarkersOf(row, leaderless) ==
   {Marker(row, row.txn, p) :
      p \in {p \in row.toMark : MarkerDestination(p \notin leaderless) = "Leader"}}
 
+(* ACTION HandleAcknowledged                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   Its record is committed. The transition takes effect, responses   *)
+(*        are sent, and the markers of a decision follow (X1, X21, X22).    *)
 Step_HandleAcknowledged(row, leaderless) ==
   LET txn == TxnOf(row.pending)
       answers == IF row.pending.request = NoRequest THEN {}
@@ -173,29 +211,43 @@ Step_HandleAcknowledged(row, leaderless) ==
             {Outcome([row EXCEPT !.txn = txn, !.pending = NothingPending,
                                  !.lastEpoch = LastEpoch(row)], <<>>, {}, answers)}
 
-(* X3.  The append was not acknowledged in time: the old state stays, and   *)
-(* the record stays in the log.  A Complete record is written again.        *)
+(* ACTION HandleAppendTimeout                                               *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   The append was not acknowledged in time. The old state stays, and *)
+(*        the record stays in the log. A Complete record is written again   *)
+(*        (X3).                                                             *)
 Step_HandleAppendTimeout(row) ==
   IF ~row.pending.logged THEN {}
   ELSE {Outcome([row EXCEPT !.pending = IF IsTakenBack(row) THEN NothingPending
                                         ELSE [@ EXCEPT !.logged = FALSE]], <<>>, {}, {})}
 
+(* ACTION HandleMarkersAgain                                                *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   It sends again the markers that are not acknowledged (X22).       *)
 Step_HandleMarkersAgain(row, leaderless) ==
   IF row.toMark = {} THEN {} ELSE {Outcome(row, <<>>, MarkersOf(row, leaderless), {})}
 
+(* ACTION HandleMarkerReply                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A partition has written its marker (X24).                         *)
 Step_HandleMarkerReply(row, m) ==
   IF row.active /\ IsMarkerReplyCurrent(row, m)
   THEN {Outcome([row EXCEPT !.toMark = @ \ MarkedBy(row, m)], <<>>, {}, {})} ELSE {}
 
-(* X22.  A partition has refused its marker, and not for an epoch.  Where   *)
-(* that is the end of it, nobody waits for the partition, and nobody        *)
-(* completes what is decided.                                               *)
+(* ACTION HandleMarkerRefused                                               *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   A partition has refused its marker, and not for an epoch. Without *)
+(*        a retry nothing waits for the partition, and the decision is never *)
+(*        completed (X22).                                                  *)
 Step_HandleMarkerRefused(row, partition) ==
   IF partition \notin row.toMark THEN {}
   ELSE {Outcome(IF RetriesRefusedMarker THEN row
                 ELSE [row EXCEPT !.toMark = @ \ {partition}, !.pending = NothingPending],
                 <<>>, {}, {})}
 
+(* ACTION HandleMarkersDone                                                 *)
+(* WHO    the coordinator                                                   *)
+(* WHAT   All markers are written, and Complete is appended (X25).          *)
 Step_HandleMarkersDone(row) ==
   IF /\ row.pending.state \in Completed /\ ~row.pending.logged /\ row.toMark = {}
      /\ IsCompletionSeen(row)
@@ -203,7 +255,9 @@ Step_HandleMarkersDone(row) ==
   ELSE {}
 
 -----------------------------------------------------------------------------
-(* X4.  The log up to `last` has been read by its new leader.               *)
+(* ACTION HandleLoaded                                                      *)
+(* WHO    the next coordinator                                              *)
+(* WHAT   It has read the log up to `last`, and acts on it (X4).            *)
 Step_HandleLoaded(row, last, leaderless) ==
   LET record == IF ReadsWholeLog THEN last ELSE InitialRecord
       loaded == [row EXCEPT !.active = TRUE, !.txn = TxnOf(record)]

@@ -122,7 +122,10 @@ WithBatch(row, m) ==
 WithoutRefused(row) ==
   [row EXCEPT !.verifying = {v \in @ : v.request.epoch >= row.producer.epoch}]
 
-(* X11a: a batch arrives; it is appended, refused or has to be verified.    *)
+(* ACTION HandleProduce                                                     *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   A batch arrives. It is appended, refused, or must be verified     *)
+(*        (X11a, X13).                                                      *)
 Step_HandleProduce(row, m) ==
   LET known == {v \in row.verifying : v.request = m /\ v.guarded}
       error == BatchError(row.producer, m, FALSE)
@@ -138,7 +141,9 @@ Step_HandleProduce(row, m) ==
                         \cup {[request |-> m, guarded |-> TRUE, answered |-> FALSE]}],
                   "WAIT")
 
-(* X11b: the coordinator lets the batches of this epoch in.                 *)
+(* ACTION HandleAllowed                                                     *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   The coordinator admits the batches of this epoch (X11b).          *)
 Step_HandleAllowed(row, epoch) ==
   Taken([row EXCEPT !.verifying =
            {[v EXCEPT !.answered = @ \/ v.request.epoch = epoch] : v \in @}], "WAIT")
@@ -146,11 +151,17 @@ Step_HandleAllowed(row, epoch) ==
 (* X11b: it does not, whatever happens: they are refused.                   *)
 Waiting(row, epoch) == {v \in row.verifying : v.request.epoch = epoch /\ ~v.answered}
 
+(* ACTION HandleNotAllowed                                                  *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   The coordinator does not admit them, for any reason: the waiting  *)
+(*        batches are refused (X11b).                                       *)
 Step_HandleNotAllowed(row, epoch) ==
   IF Waiting(row, epoch) = {} THEN {}
   ELSE Taken([row EXCEPT !.verifying = @ \ Waiting(row, epoch)], "WAIT")
 
-(* X11c, X13: a verified batch is appended, or refused after all.           *)
+(* ACTION HandleVerified                                                    *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   A verified batch is appended, or refused after all (X11c, X13).   *)
 Step_HandleVerified(row, v) ==
   LET refused == BatchError(row.producer, v.request, IsGuarded(row.guard, v))
       error == IF refused = "NONE" /\ WaitsForLower(row.verifying, v)
@@ -161,8 +172,11 @@ Step_HandleVerified(row, v) ==
        [] error = "NONE" -> Taken(WithBatch(row, v.request), "NONE")
        [] OTHER -> Taken(without, error)
 
-(* X14.  A marker that says again what stands at the end is not appended    *)
-(* again here (in Kafka it is); its guard and coordinator epoch count.      *)
+(* ACTION HandleMarker                                                      *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   It appends a marker and ends the transaction. A repeated marker is *)
+(*        not appended again (in Kafka it is); its guard and coordinator    *)
+(*        epoch count (X14).                                                *)
 Step_HandleMarker(row, m) ==
   LET record == MarkerRecord(m)
       again == row.log # <<>> /\ row.log[Len(row.log)] = record
@@ -195,14 +209,18 @@ Fetched(row, offset, isolation) ==
       aborted |-> IF isolation = "read_committed"
                   THEN AbortedAmong(AbortedIn(row.log), offset, end) ELSE {}]
 
-(* The other replica fetches all that it has not.                           *)
+(* ACTION HandleReplicate                                                   *)
+(* WHO    the other replica                                                 *)
+(* WHAT   It fetches everything that it lacks.                              *)
 Step_HandleReplicate(row) ==
   IF IsReplicated(row) THEN {}
   ELSE Taken(Showing([row EXCEPT !.follower.log = row.log, !.follower.producer = row.producer]),
              "WAIT")
 
-(* The other replica leads, and the old leader has what it has.  Guards are *)
-(* the leader's own.                                                        *)
+(* ACTION HandleChangeLeader                                                *)
+(* WHO    the other replica                                                 *)
+(* WHAT   It becomes the leader with its own log, and the former leader     *)
+(*        keeps its log. Guards belong to the leader.                       *)
 Step_HandleChangeLeader(row) ==
   IF row.follower = NoFollower THEN {}
   ELSE Taken(Showing([row EXCEPT !.log = row.follower.log, !.producer = row.follower.producer,
@@ -211,13 +229,17 @@ Step_HandleChangeLeader(row) ==
                                              ELSE LoadedOffsets(row.follower.log)]),
              "WAIT")
 
-(* The group applies what was decided, if it has not at once.               *)
+(* ACTION HandleApplyMarker                                                 *)
+(* WHO    the group's coordinator                                           *)
+(* WHAT   It applies the decision, if it has not done so at once (X30).     *)
 Step_HandleApplyMarker(row) ==
   IF row.offsets = NoOffsets THEN {}
   ELSE IF row.offsets.marker = "None" THEN {}
   ELSE Taken([row EXCEPT !.offsets = Applied(@, row.offsets.marker)], "WAIT")
 
-(* X16.  What is known of a producer is forgotten; its log stays.           *)
+(* ACTION HandleSweep                                                       *)
+(* WHO    a partition's leader                                              *)
+(* WHAT   It forgets an idle producer; the log stays (X16).                 *)
 Step_HandleSweep(row) ==
   IF IsProducerExpired(row.producer) /\ row.producer # UnknownProducer
   THEN Taken([row EXCEPT !.producer = UnknownProducer], "WAIT") ELSE {}

@@ -17,8 +17,12 @@ Isolation(r) == IF r \in ReadCommitted THEN "read_committed" ELSE "read_uncommit
 
 InitialReader == [read |-> [p \in Partitions |-> [position |-> 0, shown |-> {}]]]
 
-(* read: of the partition whose leader gave m.  An answer that is not about  *)
-(* what it reads next is one to an earlier request.                         *)
+(* ACTION HandleFetched                                                     *)
+(* WHO    a reader                                                          *)
+(* WHAT   It adopts the records that follow its position, and drops aborted *)
+(*        ones. `read` belongs to the partition whose leader sent m. A      *)
+(*        response for another position answers an earlier request, and is  *)
+(*        ignored (X18).                                                    *)
 Step_HandleFetched(read, m) ==
   LET got == m.offset + 1 .. m.offset + Len(m.records)
       seen == {i \in got : m.records[i - m.offset].kind = "Batch" /\ ~IsDropped(m.aborted, i)}

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import STOPPED, PartTables, digest
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 
 _encode = msgspec.msgpack.Encoder().encode
 

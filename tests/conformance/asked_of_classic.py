@@ -15,7 +15,7 @@ from kraftcheck.reference.classic.messages import (
     JoinGroup,
 )
 from kraftcheck.reference.classic.types import INITIAL_MEMBER, NO_MEMBER, ClassicState
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.classic.plants import GROUP, IMAGE, PLANTED, TWO, record
 from tests.reference.plain import Rows

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.groups.messages import COORDINATOR
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.commits.plants import COMMITTED, PLANTED, THREE, coordinator
 from tests.reference.groups.plants import record

@@ -33,7 +33,7 @@ from kraftcheck.reference.groups.types import (
     PendingOffset,
     RequestedCommit,
 )
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.groups.plants import (
     GROUP,

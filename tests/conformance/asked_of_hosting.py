@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.hosting.types import NO_IMAGE, HostRow, Log
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.hosting.plants import FIRST, IMAGE, PLANTED, TWO, failed, leading
 from tests.reference.plain import Rows

@@ -17,7 +17,7 @@ from kraftcheck.reference.reassignment.types import (
     MovingPartition,
     TopicRow,
 )
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.reassignment.plants import PLANTED, THREE, first_row, moving

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.shares.messages import COORDINATOR, LEADER, StoredCell, WrittenCell
 from kraftcheck.reference.shares.types import Cell
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.shares.plants import (

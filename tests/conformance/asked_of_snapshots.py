@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.quorum.messages import FetchRequest
 from kraftcheck.reference.snapshots.types import Snapshot, SnapshotId, SnapshotRow
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.snapshots.plants import BOTH, ONE, PLANTED, THREE, with_voter

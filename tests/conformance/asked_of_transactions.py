@@ -36,7 +36,7 @@ from kraftcheck.reference.transactions.types import (
     Txn,
     initial_client,
 )
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.transactions.plants import PLANTED, TWO, batch, marker

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.voters.types import Heard, VoterRow
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
 from tests.reference.voters.plants import (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kraftcheck.reference.protocols import AnyConstants
-from kraftcheck.traces.jobs.abstraction import cfg_constants, constant_definitions
+from kraftcheck.traces.steps.translation import cfg_constants, constant_definitions
 from tests.reference.plain import Planted, Rows
 from tla_utils import ModuleText, StepTable, TlcJob, Value, read_manifest, run_tlc
 from tla_utils.steptable import Batch

@@ -18,8 +18,8 @@ from kraftcheck.reference.kit.messages import encode
 from kraftcheck.reference.quorum.handlers import QuorumHandlers, action_of
 from kraftcheck.reference.quorum.messages import Input, Message
 from kraftcheck.reference.quorum.types import Constants, Row
-from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.schema import PROGRESSED, STATISTICS, PartTables, digest, table
+from kraftcheck.traces.steps.symmetry import Step
 from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.reference.quorum.walks import walk
 

@@ -14,11 +14,11 @@ import pytest
 
 from kraftcheck.known_bugs import attempts
 from kraftcheck.known_bugs.own_rules import known, read_rules
-from kraftcheck.known_bugs.witnesses import GROUNDS
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
+from tests.mutation.specs.batteries import batteries
 from tests.mutation.specs.trials import StepBench
 
 TRIED = 2_000
@@ -31,7 +31,7 @@ CHANGES = Path(__file__).resolve().parents[1] / "kraftcheck" / "known_bugs" / "c
 def test_the_reference_and_the_spec_agree_on_what_is_attempted(module: str) -> None:
     tried = 0
     # A small part of what `python -m tests.mutation.specs` judges.
-    for battery in attempts.batteries(module, runs=12, rows=10, changes=2):
+    for battery in batteries(module, runs=12, rows=10, changes=2):
         tried += len(battery.steps) - battery.recorded
         refused = battery.refused(battery.frame, StepBench.options)
         assert not refused, [battery.steps[at] for at in refused[:3]]
@@ -51,9 +51,9 @@ def test_a_subtle_change_of_the_reference_is_refused(
     change: str, module: str, action: str, runs: int
 ) -> None:
     with known(read_rules(CHANGES / f"{change}.py")) as entry:
-        changed = [*attempts.batteries(module, runs, bug=entry.id)]
+        changed = [*batteries(module, runs, bug=entry.id)]
     seen = 0
-    for battery, correct in zip(changed, attempts.batteries(module, runs), strict=True):
+    for battery, correct in zip(changed, batteries(module, runs), strict=True):
         right = set(correct.steps)
         found = [at for at, step in enumerate(battery.steps) if step not in right]
         if not found:
@@ -89,9 +89,7 @@ def test_attempts_know_every_protocol(protocol: Protocol, monkeypatch: pytest.Mo
     [rules, *_] = protocol.rules
     # Of those that show without options that no run draws.
     seen = [
-        each
-        for each in bugs_of(protocol.name)
-        if "steps" in each.detectors and each.id not in GROUNDS
+        each for each in bugs_of(protocol.name) if "steps" in each.detectors and not each.options
     ]
     planted = next(each.id for each in seen if replaces(each, rules) and each.id not in RARE)
     found = attempts.differing(rules.__name__, planted)

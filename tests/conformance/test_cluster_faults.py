@@ -1,4 +1,4 @@
-"""What joins the components of a cluster's run, broken once (traces/jobs/cluster_checks.py).
+"""What joins the components of a cluster's run, broken once (traces/steps/cluster.py).
 
 The faults are planted into a recorded run, as a defective implementation would leave them.
 """
@@ -34,11 +34,10 @@ from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, Part
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces import schema
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.checks import CHECKS, check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
-from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
 from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps.check import CHECKS, check_runs
+from kraftcheck.traces.steps.record import Part, constants_text, decode_constants, decoder_of_inputs
 from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.conformance.altered import Altered
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.checks import CHECKS
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
+from kraftcheck.traces.steps.check import CHECKS
 from kraftcheck.traces.store import read_manifest
 from tests.conformance.golden import CAMPAIGN, GOLDEN
 

@@ -39,7 +39,7 @@ from kraftcheck.reference.partition.types import (
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.reference.quorum.properties import INVARIANTS
 from kraftcheck.reference.quorum.types import Constants, QuorumStateFile, Row
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Asked, Variables, answers
 from tests.reference import pairs
 from tests.reference.changes import Pool

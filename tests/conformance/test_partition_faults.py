@@ -32,11 +32,10 @@ from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces import schema
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.conform import Conformance, ConformOptions, conform
-from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decoder_of_inputs
 from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part, constants_text, decode_constants, decoder_of_inputs
 from kraftcheck.traces.store import Campaign, begin_trace, write_part
 from tests.conformance.altered import Altered
 

@@ -22,7 +22,7 @@ from kraftcheck.reference.partition.types import (
     PartitionConstants,
 )
 from kraftcheck.reference.protocols import kind_of
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.translation import step_frame
 from tests.conformance.partition_values import PartitionValues
 from tests.reference.partition.walks import Moves, PartitionWalk, Step
 from tla_utils import CheckOptions, Value, check_steps

@@ -18,7 +18,7 @@ from kraftcheck.reference.kit.log import Entry
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.voters.types import VotersAt
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance import (
     asked_of_classic,
     asked_of_commits,

@@ -33,11 +33,11 @@ from kraftcheck.reference.quorum.messages import (
 )
 from kraftcheck.reference.quorum.types import Constants, Row, initial_row, is_running
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.checks import CHECKS, check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.conform import JOINED_RUNS, Conformance, ConformOptions, conform
 from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.steps.check import CHECKS, check_runs
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.symmetry import Step
 from kraftcheck.traces.store import read_manifest, read_part
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 

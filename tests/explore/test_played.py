@@ -94,7 +94,7 @@ def test_a_walk_comes_to_a_leader() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["chess"], "'chess' is no protocol"),
+        (["chess"], "'chess' is neither a protocol"),
         (["partition", "--bug", "Z01"], "no bug 'Z01' of the partition"),
         (["partition", "--option", "replicas=0"], "a partition has replicas"),
         (["partition", "--option", "replicas=99"], "99 replicas are more than 7"),

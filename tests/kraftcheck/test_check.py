@@ -457,7 +457,7 @@ def test_a_history_with_faults_asks_what_they_can_have_done() -> None:
     log = SAMPLES / "log.edn"
     result = check(log)
     assert result.exit_code == 3 and result.stderr.count("\n") == 1
-    assert f"{log}: it tells of a fault (" in result.stderr and "--faults" in result.stderr
+    assert f"{log}: the history contains a fault (" in result.stderr and "--faults" in result.stderr
     for asked in (("--faults", "none"), ("--faults", "clean"), ("--level", "linearizable")):
         assert check(log, *asked).exit_code == 1
 

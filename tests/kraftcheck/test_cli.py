@@ -240,7 +240,7 @@ SMALL = (
         ("check", "traces/samples/histories/log.edn", "--faults", "clean"),
         ("kraftcheck.reference.protocols", "pandas", "pyarrow.parquet"),
     ),
-    (("bugs", "show", "Z13"), ("kraftcheck.reference.runner", "numpy", "pyarrow", "networkx")),
+    (("bugs", "show", "Z13"), ("kraftcheck.reference.runner", "numpy", "pyarrow")),
     (("disk", "tests"), ("kraftcheck.reference.protocols", "pyarrow")),
 )
 

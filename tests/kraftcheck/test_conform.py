@@ -16,8 +16,8 @@ from kraftcheck import artifacts, conformance, replay
 from kraftcheck.cli import cli
 from kraftcheck.conformance import fixed_options
 from kraftcheck.exits import BadInput
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.sealed import sealed, unsealed
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.store import read_manifest, read_part
 from tla_utils.errors import ToolError
 
@@ -111,7 +111,7 @@ def test_a_violated_invariant_is_violated(
         (["--runs", "many"], "'many' is no whole number"),
         (["--scenario", "quorun"], "no scenario 'quorun'; did you mean quorum?"),
         (["--bug", "Z1"], "no bug 'Z1' of the quorum; did you mean Z01"),
-        (["--bug", "Z21"], "Z21 cannot be simulated: it delays an election"),
+        (["--bug", "Z21"], "Z21 cannot be simulated: it only delays an election"),
         (["--backend", "pool", "--master", "local[2]"], "--master is an address of Spark"),
         (["--backend", "cluster"], "'cluster' is not one of"),
         (["--out", "/dev/null/deep"], "/dev/null/deep: Not a directory"),
@@ -215,7 +215,7 @@ def test_a_failing_job_takes_only_its_own_part_back(
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     for folder, said in (
-        (tmp_path, "not a trace, or one never begun"),
+        (tmp_path, "the folder is not a trace"),
         (tmp_path / "nowhere", "nowhere' does not exist"),
     ):
         result = run("conform", folder)

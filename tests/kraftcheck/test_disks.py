@@ -142,14 +142,14 @@ def test_a_broker_that_is_at_work_makes_it_unknown(tmp_path: Path) -> None:
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
         fcntl.fcntl(held, F_OFD_SETLK, whole)
         done = asked(tmp_path)
-    assert done.exit_code == 2 and f"a broker is at work in {tmp_path}" in done.output
+    assert done.exit_code == 2 and f"a broker is running in {tmp_path}" in done.output
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("none",), "none is no folder"),
-        (("empty",), "empty is no log directory of Kafka's"),
+        (("empty",), "empty is not a log directory of Kafka"),
         (("b", "--topic", "x"), "no partition of x is there"),
         ((), "DIR"),
     ],
@@ -395,7 +395,7 @@ def test_what_goes_while_it_is_judged_is_unknown(
 
     monkeypatch.setattr("kraftcheck.disks.judge", gone)
     done = asked(tmp_path)
-    assert done.exit_code == 2 and "at work in the files" in done.output
+    assert done.exit_code == 2 and "files may be inconsistent" in done.output
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_a_refused_step_is_told_with_its_rules_and_equal_causes_together() -> No
     assert told.count("rejected: ") == 1
     assert "by Step_HandleRestart (QuorumHandlers.tla:" in told
     assert "PersistedQuorumState (Q2, Q7, QuorumRules.tla:" in told
-    assert "23 of 37 were asked" in told and "ElectionWon (Q8)" in told
+    assert "23 of 37 were evaluated" in told and "ElectionWon (Q8)" in told
     assert "FollowerGrantsPreVote TRUE" in told
 
 

@@ -95,7 +95,7 @@ def test_a_goal_is_reached_by_the_correct_reference(tmp_path: Path) -> None:
     """No bug: what TLC was asked for is a truncation."""
     path = tmp_path / "goal.moves"
     told = shrunk("reach-truncation", path, code=0)
-    assert told["reached"] == told["states"] == 7 and "violates" not in told
+    assert told["reached"] == told["states"] == 7 and told["violates"] == ""
     script, _ = read(path.read_text())
     kept, failure = run(script, script.moves)
     assert failure is None and len(kept) == len(script.moves)
@@ -122,6 +122,7 @@ def test_a_counterexample_of_groups_becomes_a_schedule(
     path = tmp_path / "found.moves"
     told = shrunk(name, path, code=1 if violates else 0)
     assert told["reached"] == told["states"] and told["violates"] == violates
+    assert len(told["shrunk"]) <= told["moves_before"] if violates else "shrunk" not in told
     assert call("replay", path).exit_code == (1 if violates else 0)
 
 

@@ -37,7 +37,7 @@ def run(*words: str) -> Result:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*QUORUM, "--kafka", "9.9.9"), "no hashes are known of Apache Kafka 9.9.9; known are"),
+        ((*QUORUM, "--kafka", "9.9.9"), "no hashes for Apache Kafka 9.9.9; known versions:"),
         ((*QUORUM, "--as", "kafka-9"), "no profile 'kafka-9'; there are kafka-4.0, kafka-4.3"),
         ((*QUORUM, "--voters", "1"), "1 is not in the range 2<=x<=9"),
         (("versions", "--kafka", "3.9.9", "--out", "out"), "3.9.9"),

@@ -6,13 +6,16 @@ What a test needs it says by the marker `kafka`; without it the test is skipped,
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
+from click.testing import CliRunner
 
+from kraftcheck.cli import cli
 from kraftcheck.live.sources import VERSION, unpack
 from kraftcheck.live.witness.jars import class_path
 from kraftcheck.traces.foreign.batch import judge_steps
@@ -134,3 +137,10 @@ def numbered(line: str, number: int) -> str:
     """A line of a trace as one of this plant's."""
     step = msgspec.json.decode(line)
     return msgspec.json.encode({**step, "run": number}).decode()
+
+
+def run(code: int, *words: str) -> Any:
+    """What a verb of `witness` says, which ends with this code."""
+    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
+    assert result.exit_code == code, result.output
+    return json.loads(result.output)

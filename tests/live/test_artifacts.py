@@ -69,7 +69,7 @@ def test_another_version_is_named_by_the_environment() -> None:
         words, env={**os.environ, VERSION: "9.9"}, capture_output=True, text=True, check=False
     )
     assert done.stdout == "9.9\n"
-    assert "no hashes are known of Apache Kafka 9.9; known are 3.9.2, 4.0.2" in done.stderr
+    assert "no hashes for Apache Kafka 9.9; known versions: 3.9.2, 4.0.2" in done.stderr
 
 
 def test_mavens_reason_is_a_line_and_whole() -> None:

@@ -58,7 +58,7 @@ def test_a_line_of_kafka_is_read_and_written_alike() -> None:
 
 def test_an_unknown_version_is_refused() -> None:
     assert DEFAULT in versions()
-    with pytest.raises(ArtifactError, match=r"no hashes are known of Apache Kafka 9\.9; known"):
+    with pytest.raises(ArtifactError, match=r"no hashes for Apache Kafka 9\.9; known"):
         class_path("9.9")
 
 

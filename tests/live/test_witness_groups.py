@@ -5,9 +5,7 @@ Each fault is found at its step, by name; each projection of the host has one (d
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +18,7 @@ from kraftcheck.reference.steered.scripts import read
 from kraftcheck.witness.driving import drive
 from kraftcheck.witness.groups import GROUP_COORDINATORS
 from kraftcheck.witness.kafka import Kafka
-from tests.live.patched import Plant, compiled, seen, sources
+from tests.live.patched import Plant, compiled, run, seen, sources
 
 pytestmark = [
     pytest.mark.slow,
@@ -177,12 +175,6 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 @pytest.mark.parametrize("plant", ALL, ids=[plant.name.replace(" ", "-") for plant in ALL])
 def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
     assert any(plant.field in line for line in said[plant.name]), said[plant.name]
-
-
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
 
 
 def test_by_chance_and_beside_the_reference(tmp_path: Path) -> None:

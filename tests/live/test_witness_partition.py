@@ -24,7 +24,7 @@ from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
 from kraftcheck.witness import driving, following
 from kraftcheck.witness.driving import drive, host_of, of_run
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS, METHODS
+from kraftcheck.witness.partition import BROKERS
 from kraftcheck.witness.releases import find
 from kraftcheck.witness.speech import header
 from tests.live.patched import Plant, compiled, edited, seen, sources
@@ -379,4 +379,4 @@ def test_a_process_that_is_gone_leaves_no_threads(
 
 def test_every_action_of_kafkas_is_named() -> None:
     actions = {f"Handle{of.__name__}" for kind in PARTITION.kinds for of in kind.inputs}
-    assert actions - set(METHODS) == {"HandleBrokerCrash"}
+    assert actions - set(BROKERS.methods) == {"HandleBrokerCrash"}

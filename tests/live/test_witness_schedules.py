@@ -1,21 +1,19 @@
 """TLC's counterexamples of transactions, groups and others, followed by Kafka's classes.
 
-What becomes of each is a table in docs/witness.md, which one command makes; and a fault in a class
+docs/measured/witness.md has a table of the outcomes, which one command makes. A fault in a class
 of Kafka's is seen on the schedule that TLC found for it.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
-from tests.live.patched import compiled, sources
+from tests.live.patched import compiled, run, sources
 from tests.live.test_witness_groups import PLANTS
 
 pytestmark = [
@@ -33,12 +31,6 @@ FAULTS = {
 """Of a plant: the schedule that meets it, and what is violated then."""
 
 
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
-
-
 def test_the_table_of_the_page_is_what_kafka_does(tmp_path: Path) -> None:
     """By the reference, and by TLC where Kafka does something else."""
     out = tmp_path / "out"
@@ -50,7 +42,7 @@ def test_the_table_of_the_page_is_what_kafka_does(tmp_path: Path) -> None:
     followed = [each for each in told if not each["not_followed"]]
     assert len(followed) >= 18 and all(each["refused"] == {} for each in followed)
     table = (out / "schedules.md").read_text("utf-8")
-    assert table in (ROOT / "docs" / "witness.md").read_text("utf-8")
+    assert table in (ROOT / "docs" / "measured" / "witness.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -7,9 +7,7 @@ of Z70, which must be accepted.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -25,8 +23,8 @@ from kraftcheck.witness.covering import BEHIND
 from kraftcheck.witness.driving import drive, host_of
 from kraftcheck.witness.following import follow
 from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.transactions import METHODS, TRANSACTION_COORDINATORS
-from tests.live.patched import Plant, compiled, edited, seen, sources
+from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
+from tests.live.patched import Plant, compiled, edited, run, seen, sources
 
 pytestmark = [
     pytest.mark.slow,
@@ -322,12 +320,6 @@ def test_a_fault_at_the_end_of_an_id_is_refused(
     ), found
 
 
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
-
-
 def test_runs_by_chance_and_what_is_refused_again_and_small(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("transactions", "--runs", "6", "--moves", "150", "--seed", "3", "--out", str(out))
@@ -484,7 +476,7 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
         (("--set", "markers_refused=true"), "--set: markers_refused: Kafka's host refuses none"),
         (("--set", "brokers=1"), "--set brokers: there is no such option"),
         (("--set", "version"), "--set 'version': say OPTION=VALUE"),
-        (("--kafka", "3.9.1"), "no hashes are known of Apache Kafka 3.9.1"),
+        (("--kafka", "3.9.1"), "no hashes for Apache Kafka 3.9.1"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -494,4 +486,6 @@ def test_bad_input_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path
 
 
 def test_every_action_of_kafkas_is_named() -> None:
-    assert {f"Handle{of.__name__}" for of in COORDINATOR_KIND.inputs} == set(METHODS)
+    assert {f"Handle{of.__name__}" for of in COORDINATOR_KIND.inputs} == set(
+        TRANSACTION_COORDINATORS.methods
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -28,7 +27,7 @@ from kraftcheck.witness.kafka import Kafka
 from kraftcheck.witness.partition_graphs import Walk as PartitionWalk
 from kraftcheck.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
 from kraftcheck.witness.speech import Speech
-from tests.live.patched import Plant, compiled, sources
+from tests.live.patched import Plant, compiled, run, sources
 from tests.live.test_witness_partition import PLANTS
 from tests.live.test_witness_plants import HOST, PLANTS as OF_VOTERS
 
@@ -39,12 +38,6 @@ pytestmark = [
 ]
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = "Uuid.randomUuid()"
-
-
-def run(code: int, *words: str) -> Any:
-    result = CliRunner().invoke(cli, ["witness", *words, "--json", "--quiet"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.output)
 
 
 def test_runs_by_chance(tmp_path: Path) -> None:

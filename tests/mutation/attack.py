@@ -27,7 +27,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -57,6 +57,7 @@ from tests.kraftcheck.serve.wire import PORTS, Wire, batch, frame
 from tests.mutation import search
 from tests.mutation.hunted import mutants_of
 from tests.reference.vocabulary import snake
+from tests.traces.checkers import made_objects, valid_objects
 from tests.traces.checkers.agreement import judge
 from tests.traces.checkers.log_world import SETTINGS
 from tests.traces.checkers.valid_logs import tally
@@ -103,13 +104,19 @@ def histories(asked: Asked) -> Figures:
     wrong: list[str] = []
     first = asked.seed % 1_000_003 * 1_000
     third = max(asked.cases // 3, 1)
-    for what in ("logs", "objects"):
-        found = judge(what, first, first + third)
-        wrong += found.disagreements
-        for (_, checker, verdict), times in found.verdicts.items():
-            if checker == "search":
-                told[f"{what} {verdict}"] += times
-    # A tally is of a valid log and a changed one.
+    logs = judge(first, first + third)
+    wrong += logs.disagreements
+    for (_, verdict), times in logs.verdicts.items():
+        told[f"logs {verdict}"] += times
+    # A tally is of a valid history and a changed one.
+    kinds = [*product(made_objects.KINDS, made_objects.FAULTS)]
+    for number in range(third // 2):
+        kind, faults = kinds[(asked.seed + number) % len(kinds)]
+        found, mistaken = valid_objects.judge(kind, faults, first + number, first + number + 1)
+        wrong += mistaken
+        for (_, _, _, verdict), times in found.items():
+            told[f"objects {verdict}"] += times
+    # Likewise.
     for number in range((asked.cases - 2 * third + 1) // 2):
         setting = SETTINGS[(asked.seed + number) % len(SETTINGS)]
         of = tally(setting, first + number, first + number + 1)

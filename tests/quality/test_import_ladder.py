@@ -76,7 +76,7 @@ RULES = {
     "osutil.*": Rule(),
     # The specifications as files of a package: where they lie, and nothing else.
     "specs": Rule(),
-    "tla_utils.*": Rule(ours=("osutil",), third_party=("msgspec", "networkx")),
+    "tla_utils.*": Rule(ours=("osutil",), third_party=("msgspec",)),
     # The package files of `reference` and `traces` are imported with anything below them, so they
     # must not pull in more than their lightest part does.
     "reference": Rule(),
@@ -195,7 +195,7 @@ RULES = {
             *("traces.schema", "traces.values", "traces.history", "traces.grouplog"),
             *("traces.rows", "traces.collection", PROMISES),
         ),
-        third_party=("numpy", "pyarrow", "msgspec", "networkx"),
+        third_party=("numpy", "pyarrow", "msgspec"),
     ),
     "reference.sim.*": _world("reference.sim", "traces.schema"),
     "reference.core.*": _world("reference.core", "traces.schema"),
@@ -218,25 +218,33 @@ RULES = {
     "reference.partition.steered.*": _world("reference.partition.steered"),
     "reference.cluster.steered.*": _world("reference.cluster.steered"),
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
+    "traces.steps.*": Rule(
+        ours=(
+            *("traces.schema", "traces.store", "traces.jobs.backends"),
+            *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil", "specs"),
+        ),
+        third_party=("pyspark", "pyarrow", "numpy", "msgspec"),
+    ),
     "traces.jobs.*": Rule(
         ours=(
-            *("traces.schema", "traces.store"),
+            *("traces.schema", "traces.store", "traces.steps"),
             *("traces.history", "traces.formats", "traces.checkers"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
             *("traces.sealed", "specs"),
         ),
-        third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec", "networkx"),
+        third_party=("pyspark", "pyarrow", "numpy", "pandas", "msgspec"),
     ),
     # From what TLC found back to moves of the reference; how a protocol's models are read.
     "traces.counterexamples.*": Rule(
-        ours=("traces.jobs", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
+        ours=("traces.jobs", "traces.steps", *PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
         third_party=("msgspec",),
     ),
     "reference.quorum.counterexamples.*": _pure(
         *("reference.quorum", "reference.core", "reference.sim", *TOLD)
     ),
     "reference.partition.counterexamples.*": _pure(
-        *("reference.partition", "reference.partition.sim", "reference.partition.steered", *TOLD)
+        *("reference.partition", "reference.partition.sim", "reference.partition.steered"),
+        *("reference.core", "reference.sim", *TOLD),
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
@@ -248,7 +256,10 @@ RULES = {
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(
-        ours=("traces.schema", "traces.jobs", *PROTOCOLS, "tla_utils", "osutil", "specs"),
+        ours=(
+            *("traces.schema", "traces.jobs", "traces.steps"),
+            *(*PROTOCOLS, "tla_utils", "osutil", "specs"),
+        ),
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
@@ -262,10 +273,10 @@ RULES = {
     ),
     "traces.cover.*": Rule(
         ours=(
-            *("traces.schema", "traces.store", "traces.jobs", *PROTOCOLS, *SIMS, "tla_utils"),
-            *("traces.sealed", "osutil", "specs"),
+            *("traces.schema", "traces.store", "traces.jobs", "traces.steps"),
+            *(*PROTOCOLS, *SIMS, "tla_utils", "traces.sealed", "osutil", "specs"),
         ),
-        third_party=("pyarrow", "numpy", "msgspec", "networkx"),
+        third_party=("pyarrow", "numpy", "msgspec"),
     ),
     # The report reads the artifacts of a run, so that a report can be made of any run's folder; of
     # a client history, what was recorded and what was found. It judges nothing itself.

@@ -42,7 +42,7 @@ OWN = (
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
-    *("traces.jobs.cluster_checks", "traces.jobs.replicas"),
+    "traces.steps.cluster",
     *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
     "traces.observed.directories",
     *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),

@@ -30,7 +30,7 @@ from kraftcheck.reference.sim import asked_by_models
 from kraftcheck.reference.sim.asked_by_models import DATA
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.counterexamples.readings import reading_of
-from kraftcheck.traces.jobs.abstraction import constant_name
+from kraftcheck.traces.steps.translation import constant_name
 from tla_utils import ToolError
 from tla_utils.config import cfg_text
 from tla_utils.manifest import read_manifest

@@ -9,10 +9,8 @@ import pytest
 
 from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.reference.quorum.types import initial_row
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns, step_frame
 from tests.reference.quorum.builders import THREE, fetch_request, handlers, leader_of, log_of, taken
 from tests.specs.forced import STEPS_ONLY
 from tla_utils import check_steps

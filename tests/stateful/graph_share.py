@@ -23,7 +23,7 @@ from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.steered.moves import Steered
 from kraftcheck.traces.cover.charts import Chart, ChartStore, Namer, coverage_of
 from kraftcheck.traces.cover.models import of_scenario, read_covers, select
-from kraftcheck.traces.jobs.renaming import Renaming, Step
+from kraftcheck.traces.steps.symmetry import Renaming, Step
 from tests.stateful import reached
 
 ASKED: Final = "CHAOS_COVERAGE"

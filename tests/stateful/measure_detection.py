@@ -39,7 +39,7 @@ from tests.stateful.detecting import (
     search,
     shrunk,
 )
-from tests.stateful.detection_page import PAGE, page
+from tests.stateful.detection_page import PAGE, page, tables
 from tests.stateful.detection_store import (
     STORED,
     Correct,
@@ -285,6 +285,8 @@ def main(arguments: Sequence[str], path: Path = STORED, target: Path = PAGE) -> 
     for machine, of in detection.samples.items():
         if old := sorted(bug for bug, each in of.items() if each.version != version_of(machine)):
             told(f"the {machine} machine has changed since these were measured: {', '.join(old)}")
+    if asked.table:
+        sys.stdout.write(f"{tables(detection)}\n")
     target.write_text(page(detection), encoding="utf-8")
     if any(each.found for each in detection.correct.values()):
         return FOUND

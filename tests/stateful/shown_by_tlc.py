@@ -25,9 +25,10 @@ from kraftcheck.reference.partition.messages import (
     ProduceRequest,
 )
 from kraftcheck.reference.partition.sim import beginnings
-from kraftcheck.reference.partition.sim.begun import FIRST_CLIENT, comes_once
+from kraftcheck.reference.partition.sim.begun import FIRST_CLIENT
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.partition.system import comes_once
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.sim.begun import Mail
 from kraftcheck.reference.sim.interning import KnownInput

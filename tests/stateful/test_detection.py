@@ -15,7 +15,7 @@ from benchmarks._quantiles import interval, quantile
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
-from tests.stateful.detection_page import PAGE, page
+from tests.stateful.detection_page import PAGE, page, tables
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 from tests.stateful.machine import by_position
 from tests.stateful.measure_detection import main
@@ -182,7 +182,7 @@ def test_what_is_stored_is_read_back(tmp_path: Path) -> None:
 
 def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     found, _ = stored(tmp_path)
-    lines = page(found).splitlines()
+    lines = [*page(found).splitlines(), *tables(found).splitlines()]
     assert next(line for line in lines if line.startswith("Not measured: Z23, "))
     row = next(line for line in lines if line.startswith("| Z01"))
     assert row.startswith("| Z01 | 19 of 20 | 10 (6 to 15) | 18 (15 to >9) | 0.50 (")
@@ -190,7 +190,7 @@ def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> Non
     assert next(line for line in lines if line.startswith("| Z02")).count("not measured") == 9
     assert "Not measured: the other 99,000 of 100,000." in lines
     found.samples["quorum"]["Z01"].search.pop()
-    assert "| Z01\\* | 19 of 19 |" in page(found)
+    assert "| Z01\\* | 19 of 19 |" in tables(found)
 
 
 def test_the_page_is_that_of_the_stored_figures() -> None:

@@ -6,8 +6,8 @@ from kraftcheck.reference.partition.messages import CONTROLLER, ElectLeaders, Se
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.runner.scripted import Replayed, recorded
-from kraftcheck.traces.jobs import checks
-from kraftcheck.traces.jobs.columns import Part
+from kraftcheck.traces.steps import check
+from kraftcheck.traces.steps.record import Part
 
 FIRST = "the controller ElectLeaders election=PREFERRED"
 
@@ -59,7 +59,7 @@ def orders_and_findings(schedule: PartitionSchedule) -> tuple[set[tuple[int, ...
     """In which orders the recorded steps list the replicas; how many findings there are of it."""
     _, recorder = recorded(Replayed(schedule, (), (), None))
     orders = {step.before.machine.constants.replicas for step in recorder.distinct}
-    return orders, len(list(checks.constants_agree(Part(recorder.tables()))))
+    return orders, len(list(check.constants_agree(Part(recorder.tables()))))
 
 
 def test_an_election_may_list_the_replicas_anew() -> None:

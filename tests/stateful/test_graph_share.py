@@ -16,9 +16,9 @@ from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.scripted import AnySchedule, Replayed, recorded
 from kraftcheck.traces.cover.charts import Chart, ChartClass, ChartStore
 from kraftcheck.traces.cover.models import CoverModel
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import CLASSES, Classes
-from kraftcheck.traces.jobs.step_frames import INIT
+from kraftcheck.traces.steps.classes import CLASSES, Classes
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.translation import INIT
 from tests.stateful import graph_share, reached
 from tests.stateful.graph_share import firsts, note_steps, report
 

@@ -22,8 +22,8 @@ from kraftcheck.reference.sim.genomes import Genome
 from kraftcheck.traces.cover.charts import ChartStore
 from kraftcheck.traces.cover.matching import Step
 from kraftcheck.traces.cover.models import read_covers
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import Classes
+from kraftcheck.traces.steps.classes import Classes
+from kraftcheck.traces.steps.record import Part
 from tests.stateful import walked
 
 GRAPHS = ("partition-three-isr", "partition-three-record", "partition-three-crash")

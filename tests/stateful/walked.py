@@ -28,9 +28,10 @@ from kraftcheck.reference.partition.messages import (
     ProduceRequest,
 )
 from kraftcheck.reference.partition.sim import beginnings
-from kraftcheck.reference.partition.sim.begun import UNCAUSED, comes_once
+from kraftcheck.reference.partition.sim.begun import UNCAUSED
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
+from kraftcheck.reference.partition.system import comes_once
 from kraftcheck.reference.partition.types import INITIAL_OFFSET
 from kraftcheck.traces.cover.charts import keys_of
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step

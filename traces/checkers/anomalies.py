@@ -30,34 +30,34 @@ from kraftcheck.traces.checkers.verdict import Certificate
 from kraftcheck.traces.checkers.version_order import version_order
 
 JEPSEN: Final[dict[str, str]] = {
-    "G1a": "a record was read whose append had failed (an aborted read)",
+    "G1a": "a read returned a record whose append had failed (an aborted read)",
     "inconsistent-offsets": "one offset has two values",
     "lost-write": "a record was acknowledged and never read, though consumers read beyond it",
-    "duplicate": "one value stands at more offsets than it was appended",
+    "duplicate": "a value is at more offsets than times it was appended",
     "precommitted-read": "an operation read a record that it appended itself",
-    "int-nonmonotonic-poll": "within an operation, a poll went back in the log, or stood still",
-    "int-poll-skip": "within an operation, a poll passed over records",
+    "int-nonmonotonic-poll": "within an operation, a poll went back, or repeated a record",
+    "int-poll-skip": "within an operation, a poll skipped records",
     "nonmonotonic-poll": "a consumer's poll began at or before the end of its last one",
-    "poll-skip": "a consumer's poll began beyond the next record, or beyond where it was asked to,"
-    " or left it beyond one that it did not show",
-    "nonmonotonic-send": "a process' append stands before an append that it had made earlier",
-    "int-nonmonotonic-send": "within an operation, an append stands before an earlier one",
-    "int-send-skip": "within an operation, other records stand between two appends",
+    "poll-skip": "a consumer's poll began after the next record or the requested offset,"
+    " or ended after a record that it did not show",
+    "nonmonotonic-send": "a process' append is before one of its earlier appends",
+    "int-nonmonotonic-send": "within an operation, an append is before an earlier one",
+    "int-send-skip": "within an operation, other records are between two appends",
     "unseen": "a record was acknowledged, and nobody ever read it",
 }
 """Jepsen's names. What each means exactly: anomalies_values.py and anomalies_moves.py."""
 
 OURS: Final[dict[str, str]] = {
-    "phantom": "a value was read that nobody had appended",
+    "phantom": "a read returned a value that nobody had appended",
     "offset-acked-twice": "one offset was acknowledged to two appends of one value",
-    "append-order": "an append stands before one that was acknowledged before it was invoked",
-    "future-read": "a read was over before the append of something that it saw was invoked",
+    "append-order": "an append is before another that was acknowledged before it was invoked",
+    "future-read": "a read ended before the append of a record that it saw was invoked",
     "stale-read": "a read missed a record that had been acknowledged, or seen, before it began",
     "session-regress": "a process saw less of the log than it knew from its own appends and reads",
-    "poll-before-position": "a fetch returned a record from before where it was asked to begin",
+    "poll-before-position": "a fetch returned a record from before the requested offset",
     "hole": "an offset holds a record that no append can have written by the time it was seen",
-    "unplaced-append": "an append returned, and its record can stand nowhere in the log",
-    "start-regress": "a read saw the log begin before a start that had been told",
+    "unplaced-append": "an append returned, and no offset is possible for its record",
+    "start-regress": "a read saw the log begin before a start that a client had received",
     "unread": "a record was acknowledged and never read, and every reader began after it",
 }
 """What Jepsen's checker has no name for: contradictions, and real time."""

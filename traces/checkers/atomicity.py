@@ -1,61 +1,41 @@
 """Transactions against what was promised: what contradicts it, and what nobody can say.
 
-judged(transactions, promise)   an `Atomicity`
+judged(transactions, promise)   an `Across`
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from kraftcheck.reference.clients.promises import Level, Promise
 from kraftcheck.traces.checkers.circles import circles
 from kraftcheck.traces.checkers.consumed import inputs, torn_offsets
 from kraftcheck.traces.checkers.fates import Fates, fates_of, torn, zombies
-from kraftcheck.traces.checkers.findings import Broken, told
+from kraftcheck.traces.checkers.findings import Across, Broken, gravest_first, told
 from kraftcheck.traces.checkers.transactions import Transactions
-from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 ACROSS: Final[dict[str, str]] = {
-    "unstable-fate": "one fetch shows a record of a transaction, and another passes over it",
-    "torn-transaction": "of one transaction a record was read, and another was passed over",
-    "lost-commit": "a transaction was committed, and a fetch passed over a record of it",
-    "zombie-write": "a record was read that its producer sent after it had been fenced",
-    "zombie-commit": "a producer that had been fenced was told that its transaction is committed",
+    "unstable-fate": "one fetch shows a record of a transaction, and another skips it",
+    "torn-transaction": "one record of a transaction was visible, and another was skipped",
+    "lost-commit": "a transaction was committed, and a fetch skipped one of its records",
+    "zombie-write": "a read returned a record that a fenced producer had sent",
+    "zombie-commit": "a fenced producer received a successful commit",
     "G1c": "committed transactions read from each other in a circle",
     "torn-offsets": "consumed offsets are committed and their transaction is not, or the reverse",
     "input-twice": "two committed transactions of a group consumed the same records",
     "input-skipped": "committed transactions of a group left records between them",
-    "refused-transaction": "what belongs to a transaction under way was refused as of none",
-    "stuck-producer": "for longer than any end may take, a producer could not end its transaction",
+    "refused-transaction": "a request of an open transaction was refused as if there was none",
+    "stuck-producer": "a producer could not end its transaction for longer than that may take",
 }
 """What spans partitions, the gravest first; G1c is Adya's name, and Jepsen's."""
 
 
-class Atomicity(NamedTuple):
-    """The verdict on all transactions of a history. reason: why it is unknown."""
-
-    verdict: str
-    transactions: int
-    anomalies: tuple[Anomaly, ...]
-    reason: str | None = None
-
-
 def broken(fates: Fates, more: Iterable[Broken] = ()) -> list[Broken]:
     """What happened, the gravest first."""
-    found = [
-        *more,
-        *torn(fates),
-        *zombies(fates),
-        circles(fates),
-        torn_offsets(fates),
-        *inputs(fates),
-    ]
-    return sorted((each for each in found if each.times), key=_gravity)
-
-
-def _gravity(found: Broken) -> int:
-    return list(ACROSS).index(found.name)
+    records = (*torn(fates), *zombies(fates), circles(fates))
+    return gravest_first((*more, *records, torn_offsets(fates), *inputs(fates)), ACROSS)
 
 
 def judged(
@@ -66,7 +46,7 @@ def judged(
     complete: bool = False,
     replaced: bool = False,
     refused: Iterable[Broken] = (),
-) -> Atomicity:
+) -> Across:
     """Against a promise; or, with a level, only told: a level says nothing between partitions.
 
     complete, replaced: as of `fates_of`. refused: as of `refusals`.
@@ -79,4 +59,4 @@ def judged(
     elif fates.unattributed and level is None and not promise.nothing:
         verdict = UNKNOWN
         reason = "a value was sent more than once in transactions: whose record was read is open"
-    return Atomicity(verdict, len(t.ends.number), anomalies, reason)
+    return Across(verdict, anomalies, reason)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
+import numpy as np
+from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import (
     NOTHING,
@@ -23,22 +24,22 @@ from kraftcheck.reference.clients.promises import (
     Promise,
     promised,
 )
-from kraftcheck.traces.checkers import bulk, log, models, search
+from kraftcheck.traces.checkers import log, models, search
 from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, worst
-from kraftcheck.traces.checkers.atomicity import Atomicity, judged
-from kraftcheck.traces.checkers.columns import LogBatch, from_history
+from kraftcheck.traces.checkers.atomicity import judged
+from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, from_history, indices, pairs
 from kraftcheck.traces.checkers.coordinated import group_log
-from kraftcheck.traces.checkers.findings import Broken
-from kraftcheck.traces.checkers.groups import Rebalancing, judged as rebalanced
+from kraftcheck.traces.checkers.findings import Across, Broken
+from kraftcheck.traces.checkers.groups import judged as rebalanced
 from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
-from kraftcheck.traces.checkers.settled import ended_once, proven, settled, told_in_steps
+from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
 from kraftcheck.traces.history import CALLBACKS, History
-from kraftcheck.traces.rows import Rows
+from kraftcheck.traces.rows import NULL, Rows, history_of, rows_of
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
 """In the units of histories that have a clock."""
@@ -75,17 +76,18 @@ def check_history(
     if chosen is None:
         raise ValueError("no model is known by these operations: name one")
     if chosen == log.MODEL:
-        configuration = configuration or configuration_in(history)
+        rows = rows_of(history)
+        configuration = configuration or configuration_in(rows)
         promise = promised(configuration, envelope)
         if gaps is None:
-            gaps = log.gaps_in(history, configuration)
-        return check_log(history, promise, configuration, level=level, gaps=gaps, complete=complete)
+            gaps = log.gaps_in(rows, configuration)
+        return check_log(rows, promise, configuration, level=level, gaps=gaps, complete=complete)
     chosen = models.model_of(history, chosen) if isinstance(chosen, str) else chosen
     return _searched(history, chosen, budget_s)
 
 
 def check_log(
-    history: History,
+    history: History | Rows,
     promise: Promise,
     configuration: Configuration = Configuration(),  # noqa: B008 (it never changes)
     *,
@@ -98,17 +100,25 @@ def check_log(
     groups' coordinators, where there is one. Raises ValueError: no operations, or
     as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
-    once = proven(ended_once(history))
-    unit = SECOND.get(history.time_unit)
-    transactions = transactions_of(once, uncommitted="read-uncommitted" in promise.rows)
-    batch = from_history(settled(once), compaction=configuration.compaction)
-    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    rows = rows_of(history)
+    unit = SECOND.get(rows.time_unit)
     replaced = configuration.compaction != "none"
+    once, logs, transactions = rows, rows, None
+    if rows.objects is not None or gaps:  # Only histories with gaps have transactions.
+        told = history_of(rows)
+        operations = proven(ended_once(told))
+        once = rows if operations is told else rows_of(operations)
+        uncommitted = "read-uncommitted" in promise.rows
+        transactions = transactions_of(once, uncommitted=uncommitted)
+        logs = settled(once)
+    batch = from_history(logs, compaction=configuration.compaction)
+    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
     if transactions is not None:
         refused: Iterable[Broken] = ()
         if unit is not None:
             lasting = (configuration.transaction_s, configuration.ending_s)
-            refused = refusals(history, Limits(*(int(unit * each) for each in lasting)))
+            limits = Limits(*(int(unit * each) for each in lasting))
+            refused = refusals(history_of(rows), limits)
         found = judged(
             transactions,
             promise,
@@ -117,39 +127,10 @@ def check_log(
             replaced=replaced,
             refused=refused,
         )
-        report = _with(report, found, found.transactions)
+        count = len(transactions.ends.number)
+        report = replace(_with(report, found, count), transactions=count)
     members = members_of(once)
     if members is not None:
-        among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
-        report = _with(report, among, len(members.spans.place))
-    return report
-
-
-def check_rows(
-    rows: Rows,
-    promise: Promise,
-    configuration: Configuration,
-    *,
-    level: Level | None = None,
-    gaps: bool = False,
-    complete: bool | None = None,
-    groups: Sequence[Entry] = (),
-) -> Report | None:
-    """As `check_log` of the operations that these rows are; None: these can be judged as operations
-    alone. Raises HistoryError: as of `check_log`.
-    """
-    if configuration.compaction != "none" or configuration.transactions:
-        return None
-    try:
-        batch, members = bulk.batch_of(rows, named=False), bulk.members_of(rows)
-    except bulk.Unusual:
-        return None
-    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
-    if report.verdict != HOLDS or report.anomalies:
-        batch = bulk.batch_of(rows)
-        report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
-    if members is not None:
-        unit = SECOND.get(rows.time_unit)
         among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
         report = _with(report, among, len(members.spans.place))
     return report
@@ -170,7 +151,7 @@ def _of_groups(
     *,
     level: Level | None,
     groups: Sequence[Entry],
-) -> Rebalancing:
+) -> Across:
     """unit: how many of the history's times are a second; None: it has none."""
     return rebalanced(
         members,
@@ -183,17 +164,15 @@ def _of_groups(
     )
 
 
-def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Report:
+def _with(report: Report, found: Across, operations: int) -> Report:
     """A report on the partitions of a log, with the verdict on what spans them.
 
     operations: how many transactions, or times that a member had a partition.
     """
     told = (*found.anomalies, *report.anomalies)
-    replace = msgspec.structs.replace
     report = replace(
         report,
         verdict=worst([report.verdict, found.verdict]),
-        transactions=report.transactions if isinstance(found, Rebalancing) else found.transactions,
         anomalies=tuple(sorted(told, key=lambda each: each.allowed)),
     )
     if found.verdict == HOLDS:
@@ -210,37 +189,51 @@ def _with(report: Report, found: Atomicity | Rebalancing, operations: int) -> Re
     return replace(report, parts=(*report.parts, part))
 
 
-def configuration_in(history: History) -> Configuration:
+def configuration_in(history: History | Rows) -> Configuration:
     """The defaults, as far as the history itself does not say otherwise.
 
     Whether consumers subscribe, whether some process reads what it appends, whether some process
     reads and asks where the log ends, and whether one goes back. Where transactions are told step
     by step, that there are any, and that fetches read what is committed unless they say otherwise.
     """
-    appending, asking, subscribed, goes_back = set(), set(), False, False
-    listening = any(each.f in CALLBACKS for each in history.operations)
-    reading: dict[tuple[int, str | None], int] = {}
-    steps = told_in_steps(history)
-    for each in history.operations:
-        if each.f == "append":
-            appending.add((each.process, each.key))
-        elif each.f == "fetch":
-            who = (each.process, each.key)
-            furthest = reading.setdefault(who, 0)
-            goes_back = goes_back or (each.argument is not None and each.argument < furthest)
-            if each.result:
-                reading[who] = max(furthest, each.result[-1][0] + 1)
-        elif each.f == "latest":
-            asking.add((each.process, each.key))
-        subscribed = subscribed or each.f == "subscribe"
+    rows = rows_of(history)
+    append, fetch, latest = (rows.f.are(each) for each in ("append", "fetch", "latest"))
+    listening = rows.f.any_of(CALLBACKS).any()
+    subscribed = rows.f.are("subscribe").any()
+    who = pairs(rows.process, rows.key)
+    appending, asking, reading = (np.unique(who[each]) for each in (append, latest, fetch))
+    one_client = np.isin(appending, np.concatenate((asking, reading))).any()
+    steps = in_steps(rows)
     return Configuration(
         consumers="listen" if listening else "subscribe" if subscribed else "assign",
-        one_client=not appending.isdisjoint(asking.union(reading)),
-        asks_latest=not asking.isdisjoint(reading),
-        goes_back=goes_back,
+        one_client=bool(one_client),
+        asks_latest=bool(np.isin(asking, reading).any()),
+        goes_back=_goes_back(rows, who, fetch),
         transactions=steps,
         isolation="read_committed" if steps else Configuration().isolation,
     )
+
+
+def _goes_back(rows: Rows, who: Ints, fetch: Flags) -> bool:
+    """Whether somebody asks from before what it has been returned."""
+    at = indices(fetch & ((rows.offset != NULL) | (rows.splits[1:] > rows.splits[:-1])))
+    at = at[np.argsort(who[at], kind="stable")]
+    if not (rows.offset[at] != NULL).any():
+        return False
+    some = rows.splits[at + 1] > rows.splits[at]
+    last = np.zeros(len(at), np.int64)
+    last[some] = rows.offsets[rows.splits[at[some] + 1] - 1] + 1
+    # The furthest of each process and partition, one after the other.
+    asked, of = rows.offset[at], who[at]
+    known = np.unique(np.concatenate((last, asked, (0,))))
+
+    def keyed(offsets: Ints) -> Ints:
+        numbers: Ints = of * len(known) + np.searchsorted(known, offsets)
+        return numbers
+
+    so_far = np.maximum.accumulate(keyed(last))
+    before = np.maximum(np.concatenate(((0,), so_far[:-1])), keyed(np.zeros(len(at), np.int64)))
+    return bool(((asked != NULL) & (keyed(asked) < before)).any())
 
 
 # -- Other models

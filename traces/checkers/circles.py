@@ -9,9 +9,8 @@ import numpy as np
 
 from kraftcheck.traces.checkers.columns import Ints, indices
 from kraftcheck.traces.checkers.fates import Fates
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.transactions import NONE, Transactions
-from kraftcheck.traces.checkers.verdict import Certificate
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,8 +42,7 @@ def circles(f: Fates) -> Broken:
     circles = sorted(
         sorted(each) for each in nx.strongly_connected_components(graph) if len(each) > 1
     )
-    rows = np.array([each[0] for each in circles], np.int64)
-    return Broken("G1c", len(rows), partial(_circle, t, circles, graph, (writer, reader, poll)))
+    return Broken("G1c", circles, partial(_circle, t, graph, (writer, reader, poll)))
 
 
 def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:
@@ -59,16 +57,14 @@ def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:
 
 def _circle(
     t: Transactions,
-    circles: list[list[int]],
     graph: nx.DiGraph[int],
     reads: tuple[Ints, Ints, Ints],
-    row: int,
-) -> Certificate:
+    among: list[int],
+) -> Evidence:
     """The shortest circle through the first of a set; two of its reads, and all by number."""
     import networkx as nx
 
-    inner = graph.subgraph(circles[row])
-    first = circles[row][0]
+    inner, first = graph.subgraph(among), among[0]
     paths = nx.single_source_shortest_path(inner, first)
     around = min((paths[each] for each in inner.predecessors(first)), key=len)
     writer, reader, poll = reads
@@ -78,4 +74,4 @@ def _circle(
         fetches.append(int(t.polls.operation[poll[found]]))
     numbers = " -> ".join(str(t.ends.number[each]) for each in [*around, around[0]])
     said = f"transactions read from each other in a circle: {numbers}"
-    return Certificate(operations=tuple(fetches[:2]), kind="G1c", sentence=said)
+    return tuple(fetches[:2]), said, None

@@ -11,17 +11,18 @@ of all reads one after the other, and those of read r are `splits[r]` to `splits
 What is not known is UNKNOWN (-1) for an offset and NEVER for a completion. Values are numbers;
 `LogBatch.values`, where there is one, says what each number stands for.
 
-docs/histories.md says what is made of them.
+docs/log-checker.md says what is made of them.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kraftcheck.reference.clients.promises import Compaction
@@ -32,19 +33,24 @@ from kraftcheck.traces.history import (
     INDETERMINATE,
     LOG_OPERATIONS,
     OK,
+    READ_UNCOMMITTED,
     History,
     Operation,
 )
+from kraftcheck.traces.rows import (
+    NEVER as NEVER,
+    NULL,
+    OFFSET_MAX as OFFSET_MAX,
+    Ints as Ints,
+    Rows,
+    Words,
+    rows_of,
+)
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int8]
 Flags = NDArray[np.bool_]
 
 UNKNOWN: Final = -1
-NEVER: Final = 1 << 62
-OFFSET_MAX: Final = (1 << 63) - 2
-"""Behind the last record there is an end, which is an offset of 64 bits as well."""
-
 CODES: Final = {OK: 0, FAIL: 1, INDETERMINATE: 2}
 DID: Final = 0
 FAILED: Final = 1
@@ -52,9 +58,6 @@ MAY: Final = 2
 FETCH: Final = 0
 LATEST: Final = 1
 EARLIEST: Final = 2
-RECORD: Final = 2
-"""Columns of what a fetch returned: offset and value."""
-_KINDS: Final = {"fetch": FETCH, "latest": LATEST, "earliest": EARLIEST}
 
 
 class Appends(NamedTuple):
@@ -115,7 +118,7 @@ class LogBatch(NamedTuple):
     appends: Appends
     reads: Reads
     labels: tuple[str | None, ...] = ()
-    values: tuple[Any, ...] = ()
+    values: Sequence[Any] = ()
     compacted: bool = False
     keys: Keys | None = None
 
@@ -123,7 +126,8 @@ class LogBatch(NamedTuple):
         return self.labels[segment] if self.labels else None
 
     def value(self, number: int) -> Any:
-        return self.values[number] if self.values else int(number)
+        told = self.values[number] if len(self.values) else int(number)
+        return told.as_py() if isinstance(told, pa.Scalar) else told
 
 
 def check_batch(batch: LogBatch) -> None:
@@ -194,32 +198,21 @@ def part(batch: LogBatch, first: int, last: int) -> LogBatch:
 
 
 def from_history(
-    history: History, key: str | None = None, compaction: Compaction = "none"
+    history: History | Rows, key: str | None = None, compaction: Compaction = "none"
 ) -> LogBatch:
     """A segment for each topic-partition of a history, in order of first appearance; or one, `key`.
 
-    Raises ValueError: no operation on a log (or on that one), an offset that no log can have, or a
-    value without a key where the topic is compacted by keys that are told.
+    Fetches that read what is not committed say nothing. Raises ValueError: no operation on a log
+    (or on that one), an offset that no log can have, or a value without a key where the topic is
+    compacted by keys that are told.
     """
-    keys = [key] if key is not None else _keys(history.operations)
-    if not keys:
-        raise ValueError("no operation on a log in the history")
-    builder = Builder()
-    sessions, apart = sessions_of(history.operations)
-    verbs = {each.f for each in history.operations}
-    untold = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
-    by_key: dict[str | None, list[Operation]] = {each: [] for each in keys}
-    for operation in history.operations:
-        if operation.f in LOG_OPERATIONS and operation.key in by_key:
-            by_key[operation.key].append(operation)
-    for each in keys:
-        if not by_key[each]:
-            raise ValueError(f"no operation on {each}")
-        builder.add([_unmoved(one, apart, untold) for one in by_key[each]], each, sessions)
-    batch = builder.batch()
-    if compaction == "none":
-        return batch
-    return compacted(batch, keyed=compaction == "keyed")
+    batch = _batch_of(rows_of(history))
+    if key is not None:
+        if key not in batch.labels:
+            raise ValueError(f"no operation on {key}")
+        at = batch.labels.index(key)
+        batch = part(batch, at, at + 1)
+    return batch if compaction == "none" else compacted(batch, keyed=compaction == "keyed")
 
 
 def compacted(batch: LogBatch, *, keyed: bool) -> LogBatch:
@@ -227,163 +220,168 @@ def compacted(batch: LogBatch, *, keyed: bool) -> LogBatch:
 
     Raises ValueError: a value that is none.
     """
-    return batch._replace(compacted=True, keys=keys_of(batch.values) if keyed else None)
+    keys = keys_of([batch.value(each) for each in range(len(batch.values))]) if keyed else None
+    return batch._replace(compacted=True, keys=keys)
 
 
-def _keys(operations: Sequence[Operation]) -> list[str | None]:
-    return list(dict.fromkeys(each.key for each in operations if each.f in LOG_OPERATIONS))
+def outcomes(rows: Rows) -> Codes:
+    """Of each row, one of CODES."""
+    of = np.array([CODES[name] for name in rows.outcome.names], np.int8)
+    return of[rows.outcome.codes]
 
 
-def _unmoved(each: Operation, apart: set[int], untold: bool) -> Operation:
-    """A fetch within which a rebalance came may stand where that put its consumer. untold: it may
-    have come within any fetch.
+def ends_of(rows: Rows) -> Ints:
+    """When each row was over; what is indeterminate never is."""
+    return np.where(outcomes(rows) == MAY, NEVER, rows.completed)
+
+
+def _batch_of(rows: Rows) -> LogBatch:
+    at = indices(rows.f.any_of(LOG_OPERATIONS))
+    if not len(at):
+        raise ValueError("no operation on a log in the history")
+    # In the order in which keys appear, and of each key in the order of rows.
+    codes = rows.key.codes[at] + 1
+    first = np.full(len(rows.key.names) + 1, len(at))
+    first[codes[::-1]] = np.arange(len(at))[::-1]
+    keys = np.argsort(first)[: int((first < len(at)).sum())]
+    place = np.argsort(np.argsort(first))
+    segment = place[codes]
+    order = np.argsort(segment, kind="stable")
+    at, segment = at[order], segment[order]
+    labels = [rows.key.names[key - 1] if key else None for key in keys.tolist()]
+    index, group = rows.number, rows.operation
+    outcome, ended = outcomes(rows), ends_of(rows)
+    is_append = rows.f.are("append")[at]
+    a, r = at[is_append], at[~is_append]
+    says = rows.answered[r] | (rows.end[r] != UNKNOWN)
+    says &= ~rows.isolation.are(READ_UNCOMMITTED)[r]
+    session, apart = (each[says] for each in _sessions(rows, r))
+    of, r = segment[~is_append][says], r[says]
+    counts = rows.splits[r + 1] - rows.splits[r]
+    splits = np.concatenate(([0], np.cumsum(counts)))
+    inside = np.arange(int(splits[-1])) - np.repeat(splits[:-1], counts)
+    told = np.repeat(rows.splits[r], counts) + inside
+    # Numbers of values go on from one segment to the next.
+    both = pa.concat_arrays([rows.value.take(pa.array(a)), rows.returned.take(pa.array(told))])
+    values: Sequence[Any] | None = rows.meanings
+    if values is None:
+        encoded = both.dictionary_encode()
+        both, values = encoded.indices, encoded.dictionary
+    value = np.asarray(both.to_numpy(), np.int64)
+    known = (outcome[a] == DID) & (rows.offset[a] != UNKNOWN)
+    appends = Appends(
+        *(segment[is_append], rows.process[a], rows.invoked[a], ended[a], value[: len(a)]),
+        *(np.where(known, rows.offset[a], UNKNOWN), outcome[a], index[a], group[a]),
+    )
+    reads = Reads(
+        *(of, rows.process[r], session, rows.invoked[r], ended[r]),
+        *(_kinds(rows, r), np.where(rows.f.are("fetch")[r], rows.offset[r], UNKNOWN), rows.end[r]),
+        *(outcome[r], index[r], group[r], splits, rows.offsets[told], value[len(a) :]),
+        to=_stood(rows, r, apart),
+    )
+    counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
+    return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
+
+
+def _kinds(rows: Rows, reads: Ints) -> Codes:
+    found = np.full(len(reads), FETCH, np.int8)
+    for name, kind in (("latest", LATEST), ("earliest", EARLIEST)):
+        found[rows.f.are(name)[reads]] = kind
+    return found
+
+
+def _stood(rows: Rows, reads: Ints, apart: Flags) -> Ints | None:
+    """Where fetches left their consumers; None, if none of them says. Within a fetch in which a
+    rebalance came (which may be any, where nobody tells of them), that may be where it put its
+    consumer.
     """
-    if each.to is None or not (untold or each.index in apart):
-        return each
-    return msgspec.structs.replace(each, to=None)
+    if untold(rows):
+        return None
+    to = np.where(rows.f.are("fetch")[reads] & ~apart, rows.to[reads], UNKNOWN)
+    return to if (to != UNKNOWN).any() else None
 
 
-def sessions_of(operations: Sequence[Operation]) -> tuple[dict[int, int], set[int]]:
-    """Of each fetch (by index), its session; and the fetches within which a rebalance came.
+def untold(rows: Rows) -> bool:
+    """Whether consumers subscribe, and tell of no rebalance."""
+    return bool(rows.f.are("subscribe").any() and not rows.f.any_of(CALLBACKS).any())
 
-    A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
-    their beginning [jepsen.tests.kafka: the state of poll-skip]; not in those that a rebalance gave
-    it or took. A fetch within which one did is a session of its own.
+
+def pairs(processes: Ints, key: Words) -> Ints:
+    """A number for each process and key."""
+    low = int(processes.min(initial=0))
+    of = processes - low
+    if int(of.max(initial=0)) > 1 << 20:
+        of = np.unique(processes, return_inverse=True)[1]
+    numbers: Ints = of * (len(key.names) + 1) + key.codes + 1
+    return numbers
+
+
+def sessions_of(rows: Rows) -> dict[int, int]:
+    """Of each fetch (by its index), its session."""
+    fetches = indices(rows.f.are("fetch"))
+    numbers = _sessions_of_fetches(rows, fetches)[0]
+    return dict(zip(rows.number[fetches].tolist(), numbers.tolist(), strict=True))
+
+
+def _sessions(rows: Rows, reads: Ints) -> tuple[Ints, Flags]:
+    """Of each read its session, of who asks for an end, its process; and whether a rebalance came
+    within it.
     """
-    place: dict[tuple[int, str | None], int] = {}
-    lately: dict[tuple[int, str | None], Operation] = {}
-    found: dict[int, int] = {}
-    apart: set[int] = set()
-    fresh = 0
-    for operation in operations:
-        if operation.f in ("assign", "subscribe", "crash"):
-            kept = set(operation.argument or ()) if operation.f != "crash" else set()
-            kept = set() if operation.result else {str(each) for each in kept}
-            for process, key in list(place):
-                if process == operation.process and str(key) not in kept:
-                    del place[process, key]
-        elif operation.f == "fetch":
-            at = (operation.process, operation.key)
-            if at not in place:
-                place[at], fresh = fresh, fresh + 1
-            found[operation.index] = place[at]
-            lately[at] = operation
-        elif operation.f in CALLBACKS:
-            for key in operation.argument[1]:
-                at = (operation.process, key)
-                place.pop(at, None)
-                last = lately.get(at)
-                if last is not None and _is_open(last, operation.invoked):
-                    found[last.index], fresh = fresh, fresh + 1
-                    apart.add(last.index)
+    found, apart = rows.process[reads].copy(), np.zeros(len(reads), bool)
+    fetch = rows.f.are("fetch")[reads]
+    found[fetch], apart[fetch] = _sessions_of_fetches(rows, reads[fetch])
     return found, apart
 
 
-def _is_open(operation: Operation, time: int) -> bool:
-    return operation.completed is None or operation.completed > time
+def _sessions_of_fetches(rows: Rows, fetches: Ints) -> tuple[Ints, Flags]:
+    """A consumer keeps its place in the partitions that a new assignment keeps, unless it went back
+    to their beginning [jepsen.tests.kafka: the state of poll-skip]; not in those that a rebalance
+    gave it or took. A fetch within which one did is a session of its own.
+    """
+    who = pairs(rows.process, rows.key)
+    called = indices(rows.f.any_of(CALLBACKS))
+    assigned, others = _resets(rows, who, fetches)
+    every = np.concatenate((fetches, called, assigned))
+    by = np.concatenate((who[fetches], who[called], others))
+    is_reset = np.arange(len(every)) >= len(fetches)
+    is_callback = is_reset & (np.arange(len(every)) < len(fetches) + len(called))
+    order = np.lexsort((every, by))
+    new = np.concatenate(([True], by[order][1:] != by[order][:-1]))[: len(order)]
+    numbers = np.cumsum(new | is_reset[order])
+    following = np.concatenate((~new[1:] & is_callback[order][1:], [False]))[: len(order)]
+    completed = rows.completed[every[order]]
+    begun = np.concatenate((rows.invoked[every[order]][1:], [0]))[: len(order)]
+    alone = following & ~is_reset[order] & (completed > begun)
+    numbers[alone] = int(numbers.max(initial=0)) + 1 + np.arange(int(alone.sum()))
+    found, apart = np.empty(len(every), np.int64), np.empty(len(every), bool)
+    found[order], apart[order] = numbers, alone
+    return found[: len(fetches)], apart[: len(fetches)]
 
 
-class Builder:
-    """Collects the operations of partitions, one segment after the other."""
-
-    def __init__(self) -> None:
-        self._appends, self._reads, self._records = flat(), flat(), flat()
-        self._splits = [0]
-        self._to: list[int] = []
-        self._operations: list[int] = []
-        self._labels: list[str | None] = []
-        self._values: dict[Hashable, int] = {}
-
-    def add(
-        self,
-        operations: Iterable[Operation],
-        label: str | None = None,
-        sessions: dict[int, int] | None = None,
-    ) -> None:
-        """A segment with these operations on one log."""
-        segment, count = len(self._operations), 0
-        for operation in operations:
-            count += 1
-            if operation.f == "append":
-                self._append(segment, operation)
-            elif operation.f in _KINDS:
-                session = (sessions or {}).get(operation.index, operation.process)
-                self._read(segment, operation, session)
-            else:
-                raise ValueError(f"{operation.f} is no operation on a log")
-        self._operations.append(count)
-        self._labels.append(label)
-
-    def batch(self) -> LogBatch:
-        appends = columns_of(self._appends, 9)
-        reads = columns_of(self._reads, 11)
-        records = columns_of(self._records, RECORD)
-        for columns, at in ((appends, 6), (reads, 5), (reads, 8)):
-            columns[at] = columns[at].astype(np.int8)
-        splits = np.array(self._splits, np.int64)
-        return LogBatch(
-            len(self._operations),
-            np.array(self._operations, np.int64),
-            Appends._make(appends),
-            Reads._make([*reads, splits, *records, to_of(np.array(self._to, np.int64))]),
-            tuple(self._labels),
-            tuple(self._values),
-        )
-
-    def _number(self, value: Hashable) -> int:
-        return self._values.setdefault(value, len(self._values))
-
-    def _append(self, segment: int, each: Operation) -> None:
-        known = each.outcome == OK and each.result is not None
-        self._appends.extend(
-            (
-                segment,
-                each.process,
-                each.invoked,
-                answered(each),
-                self._number(each.argument),
-                _offset(each, each.result) if known else UNKNOWN,
-                CODES[each.outcome],
-                each.index,
-                each.group,
-            )
-        )
-
-    def _read(self, segment: int, each: Operation, session: int) -> None:
-        if each.result is None and each.end is None:
-            return
-        records = (each.result or ()) if each.f == "fetch" else ()
-        told = each.end if each.f == "fetch" else each.result
-        start = each.argument if each.f == "fetch" else None
-        self._reads.extend(
-            (
-                *(segment, each.process, session, each.invoked, answered(each)),
-                _KINDS[each.f],
-                UNKNOWN if start is None else _offset(each, start),
-                UNKNOWN if told is None else _offset(each, told, OFFSET_MAX + 1),
-                *(CODES[each.outcome], each.index, each.group),
-            )
-        )
-        for at, value in records:
-            self._records.extend((_offset(each, at), self._number(value)))
-        self._splits.append(len(self._records) // RECORD)
-        self._to.append(
-            UNKNOWN
-            if each.f != "fetch" or each.to is None
-            else _offset(each, each.to, OFFSET_MAX + 1)
-        )
+def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
+    """Of what an assignment does not keep (of a consumer that is torn down, of all): its row, and
+    whose place in which partition (as `who`)."""
+    at = indices(rows.f.any_of(("assign", "subscribe", "crash")))
+    if not len(at):
+        return at, at
+    example = {pair: row for pair, row in zip(who[fetches].tolist(), fetches.tolist(), strict=True)}
+    of_process: dict[int, list[int]] = {}
+    for pair, row in sorted(example.items()):
+        of_process.setdefault(int(rows.process[row]), []).append(pair)
+    found: list[tuple[int, int]] = []
+    for _, of in groupby(at.tolist(), key=lambda row: int(rows.number[row])):
+        row, *more = of
+        forgets = rows.f.of(row) == "crash" or rows.answered[row]
+        named = [each for each in (row, *more) if rows.key.codes[each] != NULL]
+        kept = set() if forgets else {int(who[each]) for each in named}
+        for pair in of_process.get(int(rows.process[row]), ()):
+            if pair not in kept:
+                found.append((row, pair))
+    rows_of = np.array(found, np.int64).reshape(len(found), 2)
+    return rows_of[:, 0], rows_of[:, 1]
 
 
-def _offset(each: Operation, value: int, most: int = OFFSET_MAX) -> int:
-    if not 0 <= value <= most:
-        what = f"operation {each.index} ({each.f}) has offset {value}"
-        raise ValueError(f"{what}: those of a log are 0 to {most}")
-    return int(value)
-
-
-def to_of(to: Ints) -> Ints | None:
-    """Where fetches left their consumers; None, if none of them says."""
-    return to if (to != UNKNOWN).any() else None
+# -- Tables of numbers
 
 
 def answered(each: Operation) -> int:
@@ -396,16 +394,7 @@ def flat() -> array[int]:
     return array("q")
 
 
-def columns_of(rows: array[int], width: int) -> list[Any]:
+def tabled(rows: array[int] | Sequence[Sequence[int]], width: int) -> list[Any]:
     """The columns of rows of so many numbers."""
-    return _by_column(np.frombuffer(rows, np.int64), width)
-
-
-def tabled(rows: Sequence[Sequence[int]], width: int) -> list[Any]:
-    """The same of rows that are few."""
-    return _by_column(np.array(rows, np.int64), width)
-
-
-def _by_column(numbers: Ints, width: int) -> list[Any]:
-    table = numbers.reshape(-1, width)
+    table = np.array(rows, np.int64).reshape(-1, width)
     return [np.ascontiguousarray(table[:, at]) for at in range(width)]

@@ -20,9 +20,9 @@ import numpy as np
 
 from kraftcheck.traces.checkers.columns import NEVER, Flags, Ints, indices
 from kraftcheck.traces.checkers.fates import Fates
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.transactions import ABORTED, COMMITTED, NONE, Transactions
-from kraftcheck.traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.checkers.verdict import shown
 
 
 def torn_offsets(f: Fates) -> Broken:
@@ -37,7 +37,7 @@ def torn_offsets(f: Fates) -> Broken:
             found.append((min(writers), row))
         elif (transaction := places.left_out(row)) != NONE:
             found.append((transaction, row))
-    return Broken("torn-offsets", len(found), partial(_torn_offsets, t, undone, found))
+    return Broken("torn-offsets", found, partial(_torn_offsets, t, undone))
 
 
 class _Places:
@@ -91,10 +91,8 @@ def _first_seen(f: Fates) -> Ints:
     return found
 
 
-def _torn_offsets(
-    t: Transactions, undone: Flags, found: list[tuple[int, int]], row: int
-) -> Certificate:
-    (transaction, told), c = found[row], t.consumed
+def _torn_offsets(t: Transactions, undone: Flags, found: tuple[int, int]) -> Evidence:
+    (transaction, told), c = found, t.consumed
     group, key = t.places[c.place[told]]
     number = t.ends.number[transaction]
     said = f"group {shown(group)} was told offset {c.offset[told]} of {key}, "
@@ -103,8 +101,7 @@ def _torn_offsets(
         if undone[transaction]
         else f"which is less than transaction {number} sent, and that was committed"
     )
-    operations = (int(t.ends.operation[transaction]), int(c.operation[told]))
-    return Certificate(operations=operations, kind="torn-offsets", sentence=said, key=key)
+    return (t.ends.operation[transaction], c.operation[told]), said, key
 
 
 def inputs(f: Fates) -> Iterator[Broken]:
@@ -128,9 +125,8 @@ def inputs(f: Fates) -> Iterator[Broken]:
                 twice.append((first, second))
             elif begin > end and _shown_between(t, int(c.partition[first]), end, begin):
                 skipped.append((first, second))
-    for name, pairs in (("input-twice", twice), ("input-skipped", skipped)):
-        rows = np.array([c.transaction[second] for _, second in pairs], np.int64)
-        yield Broken(name, len(rows), partial(_input, t, name, pairs))
+    yield Broken("input-twice", twice, partial(_input, t, "both consumed records"))
+    yield Broken("input-skipped", skipped, partial(_input, t, "left out records between them"))
 
 
 def _consumed_from(t: Transactions) -> dict[tuple[int, int], int]:
@@ -150,14 +146,9 @@ def _shown_between(t: Transactions, partition: int, begin: int, end: int) -> boo
     return bool((some & (t.shown.offset >= begin) & (t.shown.offset < end)).any())
 
 
-def _input(t: Transactions, name: str, pairs: list[tuple[int, int]], row: int) -> Certificate:
-    c = t.consumed
-    first, second = pairs[row]
+def _input(t: Transactions, what: str, pair: tuple[int, int]) -> Evidence:
+    c, (first, second) = t.consumed, pair
     group, key = t.places[c.place[first]]
-    one, two = (t.ends.number[c.transaction[each]] for each in (first, second))
-    what = "both consumed records"
-    if name == "input-skipped":
-        what = "left out records between them"
+    one, two = (t.ends.number[c.transaction[each]] for each in pair)
     said = f"transactions {one} and {two} of group {shown(group)} {what} of {key}"
-    operations = (int(c.operation[first]), int(c.operation[second]))
-    return Certificate(operations=operations, kind=name, sentence=said, key=key)
+    return (c.operation[first], c.operation[second]), said, key

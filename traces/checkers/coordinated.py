@@ -23,10 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kraftcheck.traces.checkers.columns import NEVER, Flags, Ints
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.columns import NEVER, Flags
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.members import NONE, Members
-from kraftcheck.traces.checkers.verdict import Certificate
 from kraftcheck.traces.grouplog import Entry
 
 REMOVED, GAVE_UP, UNASKED, HAS = "removed", "gave up", "unasked", "has"
@@ -198,18 +197,21 @@ class _Builder:
 
 def server_owners(log: GroupLog) -> Broken:
     """The log gives a partition to a member while another one still has it."""
-    return Broken("server-double-owner", len(log.double), partial(_double, log))
+    return Broken("server-double-owner", log.double, _double)
 
 
-def _double(log: GroupLog, at: int) -> Certificate:
-    (group, key), entry, had, got = log.double[at]
-    said = f"the record at {entry.offset} of __consumer_offsets-{entry.partition} gives {key} to"
-    return Certificate(
-        operations=(),
-        kind="server-double-owner",
-        sentence=f"{said} member {got} of group {group}, which member {had} still has",
-        key=key,
-    )
+def _double(found: tuple[Place, Entry, str, str]) -> Evidence:
+    (group, key), entry, had, got = found
+    said = f"{_record(entry)} gives {key} to member {got} of group {group}, which member {had}"
+    return (), f"{said} still has", key
+
+
+def _record(entry: Entry) -> str:
+    return f"the record at {_at(entry)}"
+
+
+def _at(entry: Entry) -> str:
+    return f"{entry.offset} of __consumer_offsets-{entry.partition}"
 
 
 def fenced(log: GroupLog, m: Members) -> Broken:
@@ -220,26 +222,25 @@ def fenced(log: GroupLog, m: Members) -> Broken:
         mine = ids.get(int(m.commits.process[row]))
         if mine and all(mine.isdisjoint(each.alive) for each in written):
             found.append((row, written[0].entry))
-    return Broken("fenced-commit", len(found), partial(_fenced, m, found))
+    return Broken("fenced-commit", found, partial(_fenced, m))
 
 
-def _fenced(m: Members, found: list[tuple[int, Entry]], at: int) -> Certificate:
-    row, entry = found[at]
-    _, key = m.places[int(m.commits.place[row])]
-    said = f"process {int(m.commits.process[row])} committed {int(m.commits.offset[row])} of {key}"
-    why = f"which was written at {entry.offset} of __consumer_offsets-{entry.partition}"
-    return Certificate(
-        operations=(int(m.commits.operation[row]),),
-        kind="fenced-commit",
-        sentence=f"{said}, {why} after its member had been removed",
-        key=key,
-    )
+def _fenced(m: Members, found: tuple[int, Entry]) -> Evidence:
+    row, entry = found
+    why = f"which was written at {_at(entry)} after its member had been removed"
+    return _of_commit(m, row, "committed {} of {}, " + why)
+
+
+def _of_commit(m: Members, row: int, said: str) -> Evidence:
+    """said: with places for the offset and the partition."""
+    c = m.commits
+    _, key = m.places[c.place[row]]
+    return (c.operation[row],), f"process {c.process[row]} {said.format(c.offset[row], key)}", key
 
 
 def altered(log: GroupLog, m: Members) -> Broken:
     """Commits whose mark the log has, with another offset."""
-    found = _altered(log, m)
-    return Broken("altered-commit", len(found), partial(_of_altered, m, found))
+    return Broken("altered-commit", _altered(log, m), partial(_of_altered, m))
 
 
 def _altered(log: GroupLog, m: Members) -> list[tuple[int, Entry]]:
@@ -256,37 +257,18 @@ def _altered(log: GroupLog, m: Members) -> list[tuple[int, Entry]]:
     return found
 
 
-def _of_altered(m: Members, found: list[tuple[int, Entry]], at: int) -> Certificate:
-    row, entry = found[at]
-    _, key = m.places[int(m.commits.place[row])]
-    said = f"process {int(m.commits.process[row])} committed {int(m.commits.offset[row])} of {key}"
-    place = f"{entry.offset} of __consumer_offsets-{entry.partition}"
-    return Certificate(
-        operations=(int(m.commits.operation[row]),),
-        kind="altered-commit",
-        sentence=f"{said}, and the record of that commit at {place} says {entry.committed}",
-        key=key,
-    )
+def _of_altered(m: Members, found: tuple[int, Entry]) -> Evidence:
+    row, entry = found
+    why = f"and the record of that commit at {_at(entry)} says {entry.committed}"
+    return _of_commit(m, row, "committed {} of {}, " + why)
 
 
 def unwritten(log: GroupLog, m: Members) -> Broken:
     """Commits that were answered, and of which the log has no record."""
     missing = _missing(log, m) & (m.commits.completed != NEVER)
     missing[[row for row, _ in _altered(log, m)]] = False
-    rows = np.flatnonzero(missing)
-    return Broken("unwritten-commit", len(rows), partial(_unwritten, m, rows))
-
-
-def _unwritten(m: Members, rows: Ints, at: int) -> Certificate:
-    row = int(rows[at])
-    _, key = m.places[int(m.commits.place[row])]
-    said = f"process {int(m.commits.process[row])} was told that {int(m.commits.offset[row])} of"
-    return Certificate(
-        operations=(int(m.commits.operation[row]),),
-        kind="unwritten-commit",
-        sentence=f"{said} {key} is committed, and the group's log has no such record",
-        key=key,
-    )
+    said = "was told that {} of {} is committed, and the group's log has no such record"
+    return Broken("unwritten-commit", np.flatnonzero(missing), lambda row: _of_commit(m, row, said))
 
 
 def ungiven(log: GroupLog, m: Members) -> Broken:
@@ -300,37 +282,24 @@ def ungiven(log: GroupLog, m: Members) -> Broken:
         for row, (place, mark) in enumerate(spans):
             if mark != NONE and (places[place], m.marks[mark]) not in given:
                 rows.append(row)
-    return Broken("unwritten-assignment", len(rows), partial(_ungiven, m, rows))
+    return Broken("unwritten-assignment", rows, partial(_ungiven, m))
 
 
-def _ungiven(m: Members, rows: list[int], at: int) -> Certificate:
-    row = rows[at]
-    group, key = m.places[int(m.spans.place[row])]
-    member = m.marks[int(m.spans.mark[row])]
-    said = f"process {int(m.spans.process[row])} was given {key}, which the log of group {group}"
-    return Certificate(
-        operations=(int(m.spans.first[row]),),
-        kind="unwritten-assignment",
-        sentence=f"{said} never gave {member}",
-        key=key,
-    )
+def _ungiven(m: Members, row: int) -> Evidence:
+    spans = m.spans
+    group, key = m.places[spans.place[row]]
+    said = f"process {spans.process[row]} was given {key}, which the log of group {group} never"
+    return (spans.first[row],), f"{said} gave {m.marks[spans.mark[row]]}", key
 
 
 def idle(log: GroupLog) -> Broken:
     """Epochs, and so assignments, for which the log, where it is complete, has no reason."""
-    return Broken("idle-rebalance", len(log.idle), partial(_idle, log))
+    return Broken("idle-rebalance", log.idle, _idle)
 
 
-def _idle(log: GroupLog, at: int) -> Certificate:
-    entry = log.idle[at]
-    said = f"the record at {entry.offset} of __consumer_offsets-{entry.partition} begins epoch"
-    why = "though no member, no subscription and no topic had changed"
-    return Certificate(
-        operations=(),
-        kind="idle-rebalance",
-        sentence=f"{said} {entry.epoch} of group {entry.group}, {why}",
-        key=None,
-    )
+def _idle(entry: Entry) -> Evidence:
+    said = f"{_record(entry)} begins epoch {entry.epoch} of group {entry.group}, though no member,"
+    return (), f"{said} no subscription and no topic had changed", None
 
 
 def known(log: GroupLog, m: Members) -> Members:

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.transactions import COMMITTED, NONE, Transactions
-from kraftcheck.traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.checkers.verdict import shown
 
 
 class Fates(NamedTuple):
@@ -149,47 +149,41 @@ def torn(f: Fates) -> Iterator[Broken]:
     """unstable-fate, torn-transaction, lost-commit."""
     t = f.t
     both = indices(f.seen & f.passed)
-    yield Broken("unstable-fate", len(both), partial(_unstable, f, both))
+    yield Broken("unstable-fate", both, partial(_unstable, f))
     seen, passed = f.transactions(f.seen), f.transactions(f.passed & ~f.seen)
     passed[t.sends.transaction[f.missing]] = True
     halves = indices(seen & passed)
-    yield Broken("torn-transaction", len(halves), partial(_torn, f, halves))
+    yield Broken("torn-transaction", halves, partial(_torn, f))
     lost = indices(f.transactions(f.passed) & (t.ends.fate == COMMITTED))
-    yield Broken("lost-commit", len(lost), partial(_lost, f, lost))
+    yield Broken("lost-commit", lost, partial(_lost, f))
 
 
-def _unstable(f: Fates, records: Ints, row: int) -> Certificate:
-    record = int(records[row])
+def _unstable(f: Fates, record: int) -> Evidence:
     operations = (_who(f, record, showed=True), _who(f, record, showed=False))
     said = f"a fetch shows {_words(f, record)}, and another passes over it"
-    return _certificate(f, "unstable-fate", record, operations, said)
+    return operations, said, _key(f, record)
 
 
-def _torn(f: Fates, halves: Ints, row: int) -> Certificate:
-    seen, passed = (
-        _record_of(f, int(halves[row]), f.seen),
-        _record_of(f, int(halves[row]), f.passed),
-    )
-    number = f.t.ends.number[halves[row]]
-    said = f"of transaction {number}, {_words(f, seen)} was read"
+def _torn(f: Fates, transaction: int) -> Evidence:
+    seen, passed = (_record_of(f, transaction, some) for some in (f.seen, f.passed))
+    said = f"of transaction {f.t.ends.number[transaction]}, {_words(f, seen)} was read"
     if passed == NONE:
-        sends = f.missing[f.t.sends.transaction[f.missing] == halves[row]]
-        send = int(sends[0])
+        send = f.missing[f.t.sends.transaction[f.missing] == transaction][0]
         value = shown(f.t.values[f.t.sends.value[send]])
         said += f", and {value} never, though everything was"
-        operations = (_who(f, seen, showed=True), int(f.t.sends.operation[send]))
+        other = int(f.t.sends.operation[send])
     else:
-        operations = (_who(f, seen, showed=True), _who(f, passed, showed=False))
         said += f", and {_words(f, passed)} was passed over"
-    return _certificate(f, "torn-transaction", seen, operations, said)
+        other = _who(f, passed, showed=False)
+    return (_who(f, seen, showed=True), other), said, _key(f, seen)
 
 
-def _lost(f: Fates, lost: Ints, row: int) -> Certificate:
-    record = _record_of(f, int(lost[row]), f.passed)
-    operations = (int(f.t.ends.operation[lost[row]]), _who(f, record, showed=False))
-    number = f.t.ends.number[lost[row]]
+def _lost(f: Fates, transaction: int) -> Evidence:
+    record = _record_of(f, transaction, f.passed)
+    operations = (f.t.ends.operation[transaction], _who(f, record, showed=False))
+    number = f.t.ends.number[transaction]
     said = f"transaction {number} was committed, and a fetch passed over {_words(f, record)}"
-    return _certificate(f, "lost-commit", record, operations, said)
+    return operations, said, _key(f, record)
 
 
 def _record_of(f: Fates, transaction: int, some: Flags) -> int:
@@ -219,13 +213,9 @@ def _words(f: Fates, record: int) -> str:
     return f"{shown(t.values[t.sends.value[send]])} at offset {f.offset[record]} of {key}"
 
 
-def _certificate(
-    f: Fates, kind: str, record: int, operations: tuple[int, ...], said: str
-) -> Certificate:
-    key = f.t.partitions[f.t.sends.partition[f.send[record]]]
-    return Certificate(
-        operations=tuple(dict.fromkeys(operations)), kind=kind, sentence=said, key=key
-    )
+def _key(f: Fates, record: int) -> str | None:
+    key: str | None = f.t.partitions[f.t.sends.partition[f.send[record]]]
+    return key
 
 
 # -- Producers that were fenced
@@ -239,10 +229,9 @@ def zombies(f: Fates) -> Iterator[Broken]:
     when = np.where(instance == NONE, NEVER, np.append(fenced, NEVER)[instance])
     late = t.sends.invoked[f.send] > when[t.sends.transaction[f.send]]
     records = indices(late & f.seen)
-    rows = t.sends.transaction[f.send[records]]
-    yield Broken("zombie-write", len(rows), partial(_zombie_write, f, records, by))
+    yield Broken("zombie-write", records, partial(_zombie_write, f, by))
     rows = indices((t.ends.asked > when) & (t.ends.asked != NEVER) & (t.ends.fate == COMMITTED))
-    yield Broken("zombie-commit", len(rows), partial(_zombie_commit, f, rows, by))
+    yield Broken("zombie-commit", rows, partial(_zombie_commit, f, by))
 
 
 def _fenced(t: Transactions) -> tuple[Ints, Ints]:
@@ -266,20 +255,17 @@ def _fenced(t: Transactions) -> tuple[Ints, Ints]:
     return since, by
 
 
-def _zombie_write(f: Fates, records: Ints, by: Ints, row: int) -> Certificate:
-    record = int(records[row])
-    init = _successor(f.t, by, int(f.t.sends.transaction[f.send[record]]))
+def _zombie_write(f: Fates, by: Ints, record: int) -> Evidence:
+    send = f.send[record]
+    init = _successor(f.t, by, f.t.sends.transaction[send])
     said = f"{_words(f, record)} was read, and was sent after a later producer was initialised"
-    operations = (init, int(f.t.sends.operation[f.send[record]]))
-    return _certificate(f, "zombie-write", record, operations, said)
+    return (init, f.t.sends.operation[send]), said, _key(f, record)
 
 
-def _zombie_commit(f: Fates, rows: Ints, by: Ints, row: int) -> Certificate:
-    transaction = int(rows[row])
+def _zombie_commit(f: Fates, by: Ints, transaction: int) -> Evidence:
     said = f"transaction {f.t.ends.number[transaction]} was committed by a producer after a later "
-    operations = (_successor(f.t, by, transaction), int(f.t.ends.operation[transaction]))
     said += "one with its id was initialised"
-    return Certificate(operations=operations, kind="zombie-commit", sentence=said)
+    return (_successor(f.t, by, transaction), f.t.ends.operation[transaction]), said, None
 
 
 def _successor(t: Transactions, by: Ints, transaction: int) -> int:

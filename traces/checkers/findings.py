@@ -5,9 +5,9 @@ Whoever finds anomalies returns `Finding`s; nobody makes sentences of them befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -53,20 +53,42 @@ def finding(
     return Finding(name, *(column.take(order) for column in columns))
 
 
-class Broken(NamedTuple):
-    """An anomaly of what spans partitions: how often it happened, and how each time is certified.
+Evidence = tuple[tuple[int, ...], str, str | None]
+"""Operations, the victim last; a sentence; the topic-partition, where it is of one."""
 
-    certify: of a number from 0 to before `times`.
+
+class Broken(NamedTuple):
+    """An anomaly of what spans partitions: a row for each time that it happened, and what shows
+    that. say: of a row, the evidence.
     """
 
     name: str
-    times: int
-    certify: Callable[[int], Certificate]
+    rows: Sequence[Any] | Ints
+    say: Callable[[Any], Evidence]
+
+    @property
+    def times(self) -> int:
+        return len(self.rows)
 
     def certificates(self) -> Iterator[Certificate]:
         """Made as they are asked for."""
-        for at in range(self.times):
-            yield self.certify(at)
+        for operations, said, key in map(self.say, self.rows):
+            numbers = tuple(dict.fromkeys(map(int, operations)))
+            yield Certificate(operations=numbers, kind=self.name, sentence=said, key=key)
+
+
+def gravest_first(found: Iterable[Broken], names: Iterable[str]) -> list[Broken]:
+    """What happened at all; names: the gravest first."""
+    order = list(names)
+    return sorted((each for each in found if each.times), key=lambda each: order.index(each.name))
+
+
+class Across(NamedTuple):
+    """The verdict on what spans the partitions of a history. reason: why it is unknown."""
+
+    verdict: str
+    anomalies: tuple[Anomaly, ...]
+    reason: str | None = None
 
 
 def told(

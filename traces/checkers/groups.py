@@ -1,11 +1,11 @@
 """Consumer groups against what was promised: who had what, and is anything left unread?
 
-judged(members, promise)   a `Rebalancing`
+judged(members, promise)   an `Across`
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from kraftcheck.reference.clients.promises import Level, Promise, Reset
 from kraftcheck.traces.checkers.coordinated import (
@@ -18,53 +18,45 @@ from kraftcheck.traces.checkers.coordinated import (
     ungiven,
     unwritten,
 )
-from kraftcheck.traces.checkers.findings import Broken, told
+from kraftcheck.traces.checkers.findings import Across, Broken, gravest_first, told
 from kraftcheck.traces.checkers.members import Members
 from kraftcheck.traces.checkers.ownership import overlaps, stuck, unowned
 from kraftcheck.traces.checkers.progress import commits, committed, skipped, starts
-from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly
+from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
 GROUPS: Final[dict[str, str]] = {
     "skipped-record": "a group committed beyond a record that none of its members was shown",
     "committed-unprocessed": "a group committed beyond a record that no member had processed",
-    "offset-lost": "a group was told that nothing is committed, after something had been",
-    "stale-offset": "a group was told a committed offset that another one had replaced",
-    "unknown-offset": "a group was told a committed offset that nobody had committed",
+    "offset-lost": "a group received no committed offset, although one had been committed",
+    "stale-offset": "a group received a committed offset that another had replaced",
+    "unknown-offset": "a group received a committed offset that nobody had committed",
     "altered-commit": "a group's log has another offset than a commit asked for",
     "unwritten-commit": "a commit was acknowledged, and the group's log has no such record",
-    "unwritten-assignment": "a member was given a partition that its group's log never gave it",
-    "server-double-owner": "a group's log gives a partition to two members at once",
-    "double-ownership": "a member was given a partition before another one had given it up",
-    "unowned-poll": "a member was shown records of a partition that it did not have",
+    "unwritten-assignment": "a member was assigned a partition, and its group's log says otherwise",
+    "server-double-owner": "a group's log assigns a partition to two members at once",
+    "double-ownership": "a member was assigned a partition before another had given it up",
+    "unowned-poll": "a member was shown records of a partition that it did not own",
     "wrong-start": "a member began to read where nothing was committed",
-    "early-start": "a member began to read before all that may have been committed",
-    "stuck-partition": "for longer than any rebalance may take, nobody had a partition",
+    "early-start": "a member began to read before every offset that may have been committed",
+    "stuck-partition": "no member owned a partition for longer than a rebalance may take",
     "fenced-commit": "a group's log has a commit of a member that had been removed",
     "zombie-commit-offsets": "a commit was accepted from a member that had lost the partition",
     "commit-by-non-owner": "a commit was accepted from a member without the partition",
     "commit-beyond": "a member committed more than it had been shown",
-    "overlap": "as double-ownership, unless the first member had been removed, which nobody knows",
-    "open-offset": "as stale-offset, unless some order of the commits explains it: not found out",
+    "overlap": "as double-ownership, unless the first member had been removed; not known",
+    "open-offset": "as stale-offset, unless some order of the commits explains it; undecided",
     "idle-rebalance": "a group's log begins an epoch for which it has no reason",
-    "zombie-overlap": "a member that was removed, or died, had a partition that another was given",
+    "zombie-overlap": "a removed or dead member still owned a partition that another was assigned",
 }
 """What spans the members of a group, the gravest first."""
 
 _UNDECIDED: Final = {
-    "overlap": "two members had a partition: whether one had been removed, their clients do not"
+    "overlap": "two members owned a partition; whether one had been removed, their clients do not"
     " know",
-    "open-offset": "whether an order of a group's commits explains what it was told took too long",
+    "open-offset": "the search for an order of a group's commits took too long",
 }
 """Anomalies that may be none, and why that is open."""
 _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
-
-
-class Rebalancing(NamedTuple):
-    """The verdict on all groups of a history. reason: why it is unknown."""
-
-    verdict: str
-    anomalies: tuple[Anomaly, ...]
-    reason: str | None = None
 
 
 def broken(
@@ -89,11 +81,7 @@ def broken(
         *skipped(m),
         *commits(m),
     ]
-    return sorted((each for each in found if each.times), key=_gravity)
-
-
-def _gravity(found: Broken) -> int:
-    return list(GROUPS).index(found.name)
+    return gravest_first(found, GROUPS)
 
 
 def judged(
@@ -105,7 +93,7 @@ def judged(
     within: int | None = None,
     log: GroupLog | None = None,
     replaced: bool = False,
-) -> Rebalancing:
+) -> Across:
     """Against a promise; or, with a level, only told. reset: where a group begins that has
     committed nothing. within, log: as of `broken`. replaced: a record may be gone that a later one
     replaced (a compacted topic), so that nobody knows what was there to be read.
@@ -121,4 +109,4 @@ def judged(
     elif forbidden:
         verdict = UNKNOWN
         reason = next(why for name, why in _UNDECIDED.items() if name in forbidden)
-    return Rebalancing(verdict, anomalies, reason)
+    return Across(verdict, anomalies, reason)

@@ -1,6 +1,6 @@
 """How consistent was a partition's log? Its level, exactly, and how stale its reads were.
 
-Levels [docs/histories.md, Weaker levels], each of which implies those below it. They differ in
+Levels [docs/log-checker.md, Weaker levels], each of which implies those below it. They differ in
 which operations bound each other: the log itself, each process's own order, or real time.
 
     7 linearizable          every operation in real time (log.py)

@@ -1,7 +1,7 @@
 """Is a partition's log linearizable? Decided exactly, for thousands of partitions at once.
 
 Offsets order the appends, so that nothing is searched for: the check is one running maximum in the
-order of offsets, two comparisons and one sorted matching [docs/histories.md; sound
+order of offsets, two comparisons and one sorted matching [docs/log-checker.md; sound
 and complete for known offsets and unique values]. O(n log n); O(n) where offsets are dense.
 
     judge(batch)             one answer for each segment of a `LogBatch` (columns.py)
@@ -38,6 +38,7 @@ from kraftcheck.traces.checkers.sessions import Sessions, sessions
 from kraftcheck.traces.checkers.unplaced import LINEARIZABLE, Laws, unplaced
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import History
+from kraftcheck.traces.rows import Rows, rows_of
 
 MODEL: Final = "partition-log"
 
@@ -239,17 +240,16 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
     return Judgement(records_of(batch, at_least_once=True, gaps=gaps, copies=True), found)
 
 
-def gaps_in(history: History, configuration: Configuration) -> bool:
+def gaps_in(history: History | Rows, configuration: Configuration) -> bool:
     """Whether offsets may be taken by what no client wrote, or by what nobody can read any more.
 
     True of our own traces (LeaderChange records), of compacted topics, and of histories with
-    transactions, which end in control records: a group of several operations with an append among
-    them is one.
+    transactions, which end in control records: a client's operation of several parts with an append
+    among them is one.
     """
+    rows = rows_of(history)
     compacted = configuration.compaction != "none"
-    if configuration.transactions or compacted or history.format == "trace":
+    if configuration.transactions or compacted or rows.format == "trace":
         return True
-    sizes: dict[int, int] = {}
-    for each in history.operations:
-        sizes[each.group] = sizes.get(each.group, 0) + 1
-    return any(each.f == "append" and sizes[each.group] > 1 for each in history.operations)
+    _, of, sizes = np.unique(rows.operation, return_inverse=True, return_counts=True)
+    return bool((sizes[of.ravel()] > 1)[rows.f.are("append")].any())

@@ -2,6 +2,9 @@
 
     members_of(history)   a `Members`, or None: nobody told of a group
 
+Callbacks, subscriptions and ends of transactions, which are few, are taken one by one; what was
+polled, processed and committed is found from their spans, all at once.
+
 A *place* is a partition as one group reads it. A *span* is the time for which a member had a place:
 it begins with the callback that gave it, and ends when the callback that took it is over, since
 only then does the client say that it has given it up [KIP-429, KIP-848].
@@ -9,12 +12,22 @@ only then does the client say that it has given it up [KIP-429, KIP-848].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Codes, Flags, Ints, answered, tabled
+from kraftcheck.traces.checkers.columns import (
+    NEVER,
+    UNKNOWN,
+    Codes,
+    Flags,
+    Ints,
+    answered,
+    ends_of,
+    indices,
+    tabled,
+)
 from kraftcheck.traces.history import (
     ASSIGNED,
     CALLBACKS,
@@ -30,7 +43,10 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
+from kraftcheck.traces.rows import NULL, OFFSETS, Rows, history_of, rows_of
 
+RARE: Final = (*CALLBACKS, "leave", "crash", "subscribe", "send-offsets", "end", "committed")
+"""Verbs of what is taken one by one."""
 NONE: Final = -1
 """No span, operation or commit."""
 GIVEN_UP: Final = 0
@@ -142,31 +158,56 @@ class Members(NamedTuple):
     marks: tuple[str, ...]
 
 
-def has_members(history: History) -> bool:
+def has_members(rows: Rows) -> bool:
     """Whether anybody tells of a consumer group: what its members were given, or its offsets."""
-    return any(each.f in GROUP_OPERATIONS for each in history.operations)
+    return bool(rows.f.any_of(GROUP_OPERATIONS).any())
 
 
-def members_of(history: History) -> Members | None:
+def members_of(history: History | Rows) -> Members | None:
     """The members of a history; None if it has none.
 
     Raises HistoryError: a member is given a partition of no topic that it subscribed to, gives up
-    what it never had, or is a member of two groups at once.
+    what it never had, or is a member of two groups at once. ValueError: as of `rows_of`.
     """
-    if not has_members(history):
+    rows = rows_of(history)
+    if not has_members(rows):
         return None
-    builder = Builder(history, _last_heard(history.operations))
-    for operation in history.operations:
-        builder.add(operation)
-    return builder.built()
+    builder = _Builder(history_of(rows, indices(rows.f.any_of(RARE))), _last_heard(rows))
+    fetch = rows.f.are("fetch")
+    polls = indices(fetch & (rows.answered | (rows.to != UNKNOWN) | (rows.offset != UNKNOWN)))
+    polls = polls[np.isin(rows.process[polls], [*builder.groups])]
+    told = indices(rows.f.any_of(OFFSETS) & ~rows.outcome.are(FAIL))
+    place = _places(rows, builder, polls, told)
+    for key in np.unique(rows.key.codes[rows.f.are("append") | fetch]).tolist():
+        builder.partition(None if key < 0 else rows.key.names[key])
+    marks = np.array([*map(builder.mark, rows.mark.names), NONE], np.int64)
+    found = builder.built(_records(rows, builder))
+    spans = _Spans(found.spans)
+    ends = ends_of(rows)
+    span, _ = spans.at(place[told], rows, told)
+    is_commit = rows.f.are("commit-offsets")[told]
+    c, p = told[is_commit], told[~is_commit]
+    committed = (
+        *(place[c], rows.process[c], rows.offset[c], rows.invoked[c], ends[c]),
+        *(span[is_commit], rows.number[c], marks[rows.mark.codes[c]]),
+    )
+    commits = Commits(*map(_joined, found.commits, committed))
+    processed = Processed(place[p], span[~is_commit], rows.offset[p], rows.number[p])
+    polled = _polled(rows, polls, place, spans, ends)
+    return found._replace(commits=commits, processed=processed, polled=polled)
 
 
-class Builder:
-    """Takes the operations of a history one after the other.
+def _joined(one: Ints, other: Ints) -> Ints:
+    return np.concatenate((one, other))
 
-    last: when each process last said something. groups: of which each is a member. Who knows of
-    what was polled and committed otherwise (bulk.py) has the numbers of places, partitions and
-    marks from here, and gives `built` which records there are.
+
+# -- One by one
+
+
+class _Builder:
+    """Takes the operations that are RARE one after the other, and knows the numbers of places,
+    partitions and marks. last: when each process last said something. groups: of which each is a
+    member.
     """
 
     def __init__(self, history: History, last: Mapping[int, int]) -> None:
@@ -182,23 +223,14 @@ class Builder:
         self._partitions: dict[str | None, int] = {}
         self._marks: dict[str, int] = {}
         self._spans: list[list[int]] = []
-        self._stood: dict[int, int] = {}
         self._commits: list[tuple[int, ...]] = []
         self._sent: dict[int, list[Operation]] = {}
         self._told: list[tuple[int, ...]] = []
-        self._polled: list[tuple[int, ...]] = []
-        self._processed: list[tuple[int, ...]] = []
-        self._records: list[tuple[int, int]] = []
-        self._late: list[Operation] = []
+        for operation in history.operations:
+            self._add(operation)
 
-    def add(self, each: Operation) -> None:
-        if each.f == "fetch":
-            self._late.append(each)
-            self._shown(each)
-        elif each.f == "append":
-            if each.txn is None and each.outcome == OK and each.result is not None:
-                self._records.append((self.partition(each.key), each.result))
-        elif each.f == ASSIGNED:
+    def _add(self, each: Operation) -> None:
+        if each.f == ASSIGNED:
             self._assigned(each)
         elif each.f in CALLBACKS:
             self._taken(each)
@@ -206,8 +238,6 @@ class Builder:
             self._end_all(each.process, each.invoked, GONE, each.index)
         elif each.f == "subscribe":
             self._subscribed[each.process] = frozenset(each.argument)
-        elif each.f in ("processed", "commit-offsets"):
-            self._late.append(each)
         elif each.f == "send-offsets":
             if each.txn is not None and each.outcome != FAIL:
                 self._sent.setdefault(each.txn, []).append(each)
@@ -284,51 +314,6 @@ class Builder:
                 row = (place, each.process, offset, *times, NONE, sent.index, self.mark_of(sent))
                 self._commits.append(row)
 
-    def _progress(self, each: Operation, spans: _Spans) -> None:
-        group, offsets = each.argument
-        if each.outcome == FAIL:
-            return
-        for key, offset in offsets:
-            place = self.place(group, key)
-            span, _ = spans.at(place, each.process, each.invoked, each.completed)
-            if each.f == "processed":
-                self._processed.append((place, span, offset, each.index))
-                continue
-            times = (each.invoked, answered(each))
-            mark = self.mark_of(each)
-            row = (place, each.process, offset, *times, span, each.index, mark)
-            self._commits.append(row)
-
-    def _shown(self, each: Operation) -> None:
-        if each.isolation != READ_UNCOMMITTED:
-            partition = self.partition(each.key)
-            self._records += [(partition, offset) for offset, _ in each.result or ()]
-
-    def _poll(self, each: Operation, spans: _Spans) -> None:
-        if each.process not in self.groups:
-            return
-        if each.result is None and each.to is None and each.argument is None:
-            return
-        place = self.place(self.groups[each.process], each.key)
-        offsets = [offset for offset, _ in each.result or ()]
-        span, several = spans.at(place, each.process, each.invoked, each.completed)
-        before = each.argument if each.argument is not None else self._stood.get(span)
-        after = each.to
-        if offsets:
-            before = min(offsets) if before is None else min(before, *offsets)
-            after = max(offsets) + 1 if after is None else max(after, max(offsets) + 1)
-        elif before is None:
-            before = after
-        if before is None:
-            return  # nothing was there, wherever it stood
-        after = before if after is None else after
-        if span != NONE:
-            self._stood[span] = after
-        times = (each.invoked, answered(each))
-        # Who went back has read nothing on the way.
-        went = (min(before, after), after, int(several), len(offsets))
-        self._polled.append((place, each.process, span, *went, *times, each.index))
-
     def place(self, group: Any, key: str | None) -> int:
         self.partition(key)
         return self._places.setdefault((group, key), len(self._places))
@@ -356,63 +341,28 @@ class Builder:
             for key in sorted(wanted | more, key=str):
                 yield self.place(group, key), joined.invoked, end, joined.index
 
-    def built(self, records: tuple[Ints, Ints] | None = None) -> Members:
+    def built(self, records: tuple[Ints, Ints]) -> Members:
+        """records: which there are. Nothing is polled or processed yet."""
         for process, have in self._have.items():
             for key in list(have):
                 self._end(process, key, self._last[process], GONE, NONE)
-        spans = _Spans(self._spans)
-        for each in self._late:
-            if each.f == "fetch":
-                self._poll(each, spans)
-            else:
-                self._progress(each, spans)
         lives = list(self._lives())
         columns = tabled(self._spans, 9)
         columns[5] = columns[5].astype(np.int8)
-        polled = tabled(self._polled, 10)
-        polled[5] = polled[5].astype(bool)
-        one, other = records or tabled(sorted(set(self._records)), 2)
         partition = [self._partitions[key] for _, key in self._places]
+        none = np.zeros(0, np.int64)
         return Members(
             Spans._make(columns),
             Commits._make(tabled(self._commits, 8)),
             Told._make(tabled(self._told, 5)),
-            Polled._make(polled),
-            Processed._make(tabled(self._processed, 4)),
+            Polled._make([none] * 10),
+            Processed._make([none] * 4),
             Lives._make(tabled(lives, 4)),
             np.array(partition, np.int64),
-            (one, other),
+            records,
             tuple(self._places),
             tuple(self._marks),
         )
-
-
-class _Spans:
-    """Which span an operation of a member was made in."""
-
-    def __init__(self, rows: list[list[int]]) -> None:
-        self._of: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for row, (place, process, begin, _, end, *_) in enumerate(rows):
-            self._of.setdefault((place, process), []).append((begin, end, row))
-        self._at: dict[tuple[int, int], int] = {}
-
-    def at(self, place: int, process: int, invoked: int, completed: int | None) -> tuple[int, bool]:
-        """The last that the member had meanwhile, or NONE, and whether it had others as well.
-
-        Asked in the order in which operations were invoked, for each member and place.
-        """
-        mine = self._of.get((place, process))
-        if mine is None:
-            return NONE, False
-        until = invoked if completed is None else completed
-        first = self._at.get((place, process), 0)
-        while first + 1 < len(mine) and mine[first][1] < invoked:
-            first += 1
-        self._at[place, process] = last = first
-        while last + 1 < len(mine) and mine[last + 1][0] < until:
-            last += 1
-        begin, end, row = mine[last]
-        return (NONE if begin > until or end < invoked else row), last > first
 
 
 def _topic(key: str | None) -> str | None:
@@ -423,10 +373,153 @@ def _topic(key: str | None) -> str | None:
     return topic if dash and partition.isdigit() else key
 
 
-def _last_heard(operations: Iterable[Operation]) -> dict[int, int]:
-    """When each process last said something."""
-    found: dict[int, int] = {}
-    for each in operations:
-        last = each.invoked if each.completed is None else each.completed
-        found[each.process] = max(found.get(each.process, last), last)
+# -- All at once
+
+
+def _last_heard(rows: Rows) -> dict[int, int]:
+    processes, of = np.unique(rows.process, return_inverse=True)
+    last = np.full(len(processes), np.iinfo(np.int64).min)
+    np.maximum.at(last, of, np.where(rows.completed == NEVER, rows.invoked, rows.completed))
+    return dict(zip(processes.tolist(), last.tolist(), strict=True))
+
+
+def _places(rows: Rows, builder: _Builder, polls: Ints, told: Ints) -> Ints:
+    """Of each of these rows, its place."""
+    found = np.full(len(rows.process), NONE, np.int64)
+    processes = np.array(sorted(builder.groups), np.int64)
+    numbers = [rows.group.names.index(builder.groups[p]) for p in processes.tolist()]
+    mine = np.array(numbers, np.int64)[np.searchsorted(processes, rows.process[polls])]
+    width = len(rows.key.names) + 1
+    for at, group in ((polls, mine), (told, rows.group.codes[told])):
+        pairs = group * width + rows.key.codes[at] + 1
+        of = np.full(len(rows.group.names) * width, NONE, np.int64)
+        for pair in np.unique(pairs).tolist():
+            name, key = divmod(pair, width)
+            label = rows.key.names[key - 1] if key else None
+            of[pair] = builder.place(rows.group.names[name], label)
+        found[at] = of[pairs]
     return found
+
+
+def _records(rows: Rows, builder: _Builder) -> tuple[Ints, Ints]:
+    """Which offsets hold records that consumers may see."""
+    partitions = [builder.partition(name) for name in rows.key.names]
+    unnamed = builder.partition(None) if (rows.key.codes < 0).any() else NONE
+    partition = np.array([*partitions, unnamed], np.int64)[rows.key.codes]
+    alone = rows.f.are("append") & (rows.txn == NULL)
+    a = indices(alone & rows.outcome.are(OK) & (rows.offset != UNKNOWN))
+    of_row = np.repeat(np.arange(len(rows.number)), np.diff(rows.splits))
+    seen = ~rows.isolation.are(READ_UNCOMMITTED)[of_row]
+    of = np.concatenate((partition[a], partition[of_row[seen]]))
+    at = np.concatenate((rows.offset[a], rows.offsets[seen]))
+    width = int(at.max(initial=0)) + 1
+    if width * (int(of.max(initial=0)) + 1) >= 1 << 62:
+        order = np.lexsort((at, of))
+        of, at = of[order], at[order]
+        new = np.concatenate(([True], (of[1:] != of[:-1]) | (at[1:] != at[:-1])))[: len(of)]
+        return of[new], at[new]
+    both = np.sort(of * width + at)
+    new = np.concatenate(([True], both[1:] != both[:-1]))[: len(both)]
+    return both[new] // width, both[new] % width
+
+
+def _polled(rows: Rows, polls: Ints, place: Ints, spans: _Spans, ends: Ints) -> Polled:
+    span, several = spans.at(place[polls], rows, polls)
+    counts = rows.splits[polls + 1] - rows.splits[polls]
+    low, high = _extremes(rows, polls, counts)
+    asked, to = rows.offset[polls], rows.to[polls]
+    after = np.where(to == UNKNOWN, high, np.maximum(to, high))
+    after = np.where(after == UNKNOWN, asked, after)
+    stood = _stood(span, after)
+    before = np.where(asked == UNKNOWN, stood, asked)
+    some = counts > 0
+    before = np.where(some, np.where(before == UNKNOWN, low, np.minimum(before, low)), before)
+    # One that shows nothing, of a member that stands nobody knows where, tells nothing.
+    after = np.where(after == UNKNOWN, stood, after)
+    before = np.where(before == UNKNOWN, after, before)
+    # Who went back has read nothing on the way.
+    found = Polled(
+        *(place[polls], rows.process[polls], span, np.minimum(before, after), after, several),
+        *(counts, rows.invoked[polls], ends[polls], rows.number[polls]),
+    )
+    return Polled._make(column[after != UNKNOWN] for column in found)
+
+
+def _stood(span: Ints, after: Ints) -> Ints:
+    """Where the member stood before each poll, as its polls before in that span tell."""
+    order = np.argsort(span, kind="stable")
+    span, at = span[order], np.arange(len(span))
+    known = (after[order] != UNKNOWN) & (span != NONE)
+    last = np.maximum.accumulate(np.where(known, at, -1))
+    last = np.concatenate(([-1], last[:-1]))[: len(at)]
+    same = (last >= 0) & (span[last] == span)
+    found = np.full(len(after), UNKNOWN)
+    found[order[same]] = after[order[last[same]]]
+    return found
+
+
+def _extremes(rows: Rows, polls: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """The least offset that each returned, and the one behind the greatest."""
+    low, high = (np.full(len(polls), UNKNOWN) for _ in range(2))
+    some = polls[counts > 0]
+    if len(some):
+        cuts = np.stack((rows.splits[some], rows.splits[some + 1]), 1).ravel()
+        padded = np.append(rows.offsets, 0)
+        low[counts > 0] = np.minimum.reduceat(padded, cuts)[::2]
+        high[counts > 0] = np.maximum.reduceat(padded, cuts)[::2] + 1
+    return low, high
+
+
+class _Spans:
+    """Which span operations were made in (members.py), all at once."""
+
+    def __init__(self, spans: Spans) -> None:
+        self._times = np.unique(np.concatenate((spans.begin, spans.end)))
+        self._processes = np.unique(spans.process)
+        self._who = np.unique(self._number(spans.place, spans.process))
+        pair = self._pair(spans.place, spans.process)
+        self._order = np.argsort(pair, kind="stable")
+        self._begin = self._keyed(pair, spans.begin)[self._order]
+        # The first that has not ended by some time is the first of which none before has.
+        self._end = np.maximum.accumulate(self._keyed(pair, spans.end)[self._order])
+        self._first = np.searchsorted(pair[self._order], np.arange(len(self._who) + 1))
+        self._spans = spans
+
+    def _number(self, place: Ints, process: Ints) -> Ints:
+        """Of a place and a process that has spans."""
+        of: Ints = place * len(self._processes) + np.searchsorted(self._processes, process)
+        return of
+
+    def _pair(self, place: Ints, process: Ints) -> Ints:
+        """The number of each pair that has spans, or NONE."""
+        if not len(self._who):
+            return np.full(len(place), NONE)
+        of = self._number(place, process)
+        at = np.minimum(np.searchsorted(self._who, of), len(self._who) - 1)
+        known = np.isin(process, self._processes) & (self._who[at] == of)
+        found: Ints = np.where(known, at, NONE)
+        return found
+
+    def _keyed(self, pair: Ints, times: Ints) -> Ints:
+        """Of times of one pair in their order, as far as it matters to spans."""
+        keyed: Ints = pair * (len(self._times) + 1) + np.searchsorted(self._times, times)
+        return keyed
+
+    def at(self, place: Ints, rows: Rows, of: Ints) -> tuple[Ints, Flags]:
+        """Of each of these rows, the last span that its member had meanwhile, or NONE; and whether
+        it had others as well."""
+        pair = self._pair(place, rows.process[of])
+        known = indices(pair != NONE)
+        span, several = np.full(len(of), NONE), np.zeros(len(of), np.bool_)
+        mine, invoked, completed = pair[known], rows.invoked[of[known]], rows.completed[of[known]]
+        until = np.where(completed == NEVER, invoked, completed)
+        low, high = self._first[mine], self._first[mine + 1]
+        ended = np.searchsorted(self._end, self._keyed(mine, invoked), "left")
+        first = np.minimum(ended, high - 1)
+        begun = np.searchsorted(self._begin, self._keyed(mine, until), "left") - 1
+        last = np.maximum(np.maximum(begun, first), low)
+        row = self._order[last]
+        none = (self._spans.begin[row] > until) | (self._spans.end[row] < invoked)
+        span[known] = np.where(none, NONE, row)
+        several[known] = last > first
+        return span, several

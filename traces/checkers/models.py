@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from kraftcheck.traces.checkers.partition_log import PartitionLog
 from kraftcheck.traces.checkers.sequential import REFUSED, Effect, Model, answer
 from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 from kraftcheck.traces.values import Real, typed
@@ -475,7 +474,7 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     model.name: model
     for model in (
         *(Register, CasRegister, KeyValue, Counter, SetModel, Queue, UnorderedQueue),
-        *(ListAppend, Mutex, MultiRegister, MultiList, PartitionLog),
+        *(ListAppend, Mutex, MultiRegister, MultiList),
     )
 }
 """Every model by name. A model of your own: `MODELS[Toggle.name] = Toggle`, or pass an instance."""

@@ -28,9 +28,8 @@ import numpy as np
 
 from kraftcheck.traces.checkers.columns import Flags, Ints, indices
 from kraftcheck.traces.checkers.coordinated import GAVE_UP, REMOVED, UNASKED, GroupLog, decided
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.members import GIVEN_UP, NONE, Members
-from kraftcheck.traces.checkers.verdict import Certificate
 
 _OVERLAPS: Final = ("double-ownership", "overlap", "zombie-overlap")
 _OF_ORDERLY: Final = {
@@ -59,7 +58,7 @@ def overlaps(m: Members, log: GroupLog | None) -> Iterator[Broken]:
             how = None if log is None else decided(log, m, first, second)
             pairs[said.get(how, said[None])].append((first, second))
     for name, found in pairs.items():
-        yield Broken(name, len(found), partial(_overlap, name, m, found))
+        yield Broken(name, found, partial(_overlap, m))
 
 
 def _pairs(m: Members, among: Flags) -> list[tuple[int, int]]:
@@ -88,18 +87,13 @@ def _furthest_before(place: Ints, end: Ints) -> Ints:
     return found
 
 
-def _overlap(name: str, m: Members, found: list[tuple[int, int]], at: int) -> Certificate:
-    one, other = found[at]
-    spans, (group, key) = m.spans, m.places[int(m.spans.place[other])]
-    who, whom = int(spans.process[other]), int(spans.process[one])
+def _overlap(m: Members, pair: tuple[int, int]) -> Evidence:
+    (one, other), spans = pair, m.spans
+    group, key = m.places[spans.place[other]]
+    who, whom = spans.process[other], spans.process[one]
     how = "gave it up" if spans.how[one] == GIVEN_UP else "had heard that it lost it, or was gone"
     said = f"process {who} was given {key} of group {group} before process {whom}, which had it,"
-    return Certificate(
-        operations=(int(spans.first[one]), int(spans.first[other])),
-        kind=name,
-        sentence=f"{said} {how}",
-        key=key,
-    )
+    return (spans.first[one], spans.first[other]), f"{said} {how}", key
 
 
 def stuck(m: Members, within: int) -> Broken:
@@ -124,38 +118,26 @@ def stuck(m: Members, within: int) -> Broken:
     once = list(
         {(int(lives.place[life]), since): (life, gap) for life, since, gap in found}.values()
     )
-    return Broken("stuck-partition", len(once), partial(_stuck, m, once, within))
+    return Broken("stuck-partition", once, partial(_stuck, m, within))
 
 
-def _stuck(m: Members, found: list[tuple[int, int]], within: int, at: int) -> Certificate:
-    life, gap = found[at]
-    group, key = m.places[int(m.lives.place[life])]
-    said = (
-        f"no member of group {group} had {key} for {gap / within:.1f} times as long as a rebalance"
-    )
-    return Certificate(
-        operations=(int(m.lives.operation[life]),),
-        kind="stuck-partition",
-        sentence=f"{said} may take, though a member that wants it was there",
-        key=key,
-    )
+def _stuck(m: Members, within: int, found: tuple[int, int]) -> Evidence:
+    life, gap = found
+    group, key = m.places[m.lives.place[life]]
+    said = f"no member of group {group} had {key} for {gap / within:.1f} times as long as a"
+    said += " rebalance may take, though a member that wants it was there"
+    return (m.lives.operation[life],), said, key
 
 
 def unowned(m: Members) -> Broken:
     """Records that were handed to a member without the partition."""
     rows = indices((m.polled.span == NONE) & (m.polled.shown > 0))
-    return Broken("unowned-poll", len(rows), partial(_unowned, m, rows))
+    return Broken("unowned-poll", rows, partial(_unowned, m))
 
 
-def _unowned(m: Members, rows: Ints, at: int) -> Certificate:
+def _unowned(m: Members, row: int) -> Evidence:
     polled = m.polled
-    row = int(rows[at])
-    group, key = m.places[int(polled.place[row])]
-    who, before = int(polled.process[row]), int(polled.before[row])
-    said = f"a poll of process {who} showed {key} from {before} on, which it did not have then"
-    return Certificate(
-        operations=(int(polled.operation[row]),),
-        kind="unowned-poll",
-        sentence=f"{said} as a member of group {group}",
-        key=key,
-    )
+    group, key = m.places[polled.place[row]]
+    said = f"a poll of process {polled.process[row]} showed {key} from {polled.before[row]} on,"
+    said += f" which it did not have then as a member of group {group}"
+    return (polled.operation[row],), said, key

@@ -21,18 +21,17 @@ zombie-commit-offsets  the same, and the member had been told that it lost it to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from kraftcheck.reference.clients.promises import Reset
 from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
-from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.members import NONE, TAKEN, Members
 from kraftcheck.traces.checkers.offset_order import Order, unordered
 from kraftcheck.traces.checkers.offsets import Justified, Reads, justified
-from kraftcheck.traces.checkers.verdict import Certificate
 
 
 def committed(m: Members) -> Iterator[Broken]:
@@ -46,11 +45,11 @@ def committed(m: Members) -> Iterator[Broken]:
         ("stale-offset", ~none & found.known),
         ("unknown-offset", ~none & ~found.known),
     ):
-        rows = indices(wrong & ~found.right)
-        more = together if name == "stale-offset" else []
-        yield Broken(name, len(rows) + len(more), partial(_told, name, m, rows, more))
+        rows: list[int | Order] = [*indices(wrong & ~found.right).tolist()]
+        rows += together if name == "stale-offset" else []
+        yield Broken(name, rows, partial(_told, name, m))
     open_ = [each for each in orders if not each.violated]
-    yield Broken("open-offset", len(open_), partial(_in_no_order, "open-offset", m, open_))
+    yield Broken("open-offset", open_, partial(_in_no_order, m))
 
 
 def alone(m: Members) -> Justified:
@@ -59,35 +58,29 @@ def alone(m: Members) -> Justified:
     return justified(m, Reads(t.place, t.offset, t.offset, t.invoked, t.completed))
 
 
-def _in_no_order(name: str, m: Members, orders: Sequence[Order], at: int) -> Certificate:
-    order = orders[at]
+def _in_no_order(m: Members, order: Order) -> Evidence:
     group, key = m.places[order.place]
     told = "nothing is committed" if order.told == UNKNOWN else f"{order.told} is committed"
     said = f"group {group} was told of {key} that {told}"
     why = "and no order of its commits explains that and what else it was told"
-    if name == "open-offset":
+    if not order.violated:
         why = "and whether an order of its commits explains all that it was told was not found out"
-    return Certificate(operations=order.operations, kind=name, sentence=f"{said}, {why}", key=key)
+    return order.operations, f"{said}, {why}", key
 
 
-def _told(name: str, m: Members, rows: Ints, orders: Sequence[Order], at: int) -> Certificate:
-    if at >= len(rows):
-        return _in_no_order(name, m, orders, at - len(rows))
-    t, row = m.told, int(rows[at])
-    group, key = m.places[int(t.place[row])]
-    said = "that nothing is committed" if name == "offset-lost" else f"offset {int(t.offset[row])}"
+def _told(name: str, m: Members, row: int | Order) -> Evidence:
+    if isinstance(row, Order):
+        return _in_no_order(m, row)
+    t = m.told
+    group, key = m.places[t.place[row]]
+    said = "that nothing is committed" if name == "offset-lost" else f"offset {t.offset[row]}"
     why = "which had been replaced" if name == "stale-offset" else "which nobody had committed"
-    operations: tuple[int, ...] = (int(t.operation[row]),)
+    operations: tuple[int, ...] = (t.operation[row],)
     if name != "unknown-offset":
         before = _commit_before(m, int(t.place[row]), int(t.invoked[row]))
-        operations = (int(m.commits.operation[before]), *operations)
-        why = f"after {int(m.commits.offset[before])} had been"
-    return Certificate(
-        operations=operations,
-        kind=name,
-        sentence=f"group {group} was told {said} of {key}, {why}",
-        key=key,
-    )
+        operations = (m.commits.operation[before], *operations)
+        why = f"after {m.commits.offset[before]} had been"
+    return operations, f"group {group} was told {said} of {key}, {why}", key
 
 
 def _commit_before(m: Members, place: int, time: int) -> int:
@@ -116,9 +109,8 @@ def starts(m: Members, reset: Reset) -> Iterator[Broken]:
     wrong = ~found.right & ~fresh
     early = wrong & (before < found.least) & ~found.never
     for name, which in (("wrong-start", wrong & ~early), ("early-start", early)):
-        chosen = indices(which)
-        args = (rows[chosen], found.least[chosen], found.most[chosen])
-        yield Broken(name, len(chosen), partial(_start, name, m, *args))
+        told = (each[which].tolist() for each in (rows, found.least, found.most))
+        yield Broken(name, [*zip(*told, strict=True)], partial(_start, m))
 
 
 def _first_polls(m: Members) -> Ints:
@@ -130,19 +122,13 @@ def _first_polls(m: Members) -> Ints:
     return rows[~p.several[rows]]
 
 
-def _start(name: str, m: Members, rows: Ints, least: Ints, most: Ints, at: int) -> Certificate:
-    p, row = m.polled, int(rows[at])
-    group, key = m.places[int(p.place[row])]
-    who = int(p.process[row])
-    low, high = int(least[at]), int(most[at])
+def _start(m: Members, found: tuple[int, int, int]) -> Evidence:
+    (row, low, high), p = found, m.polled
+    group, key = m.places[p.place[row]]
     there = "nothing" if low > high else (str(low) if low == high else f"{low} to {high}")
-    said = f"process {who} of group {group} began to read {key} at {int(p.before[row])}"
-    return Certificate(
-        operations=(int(m.spans.first[p.span[row]]), int(p.operation[row])),
-        kind=name,
-        sentence=f"{said}, where {there} was committed",
-        key=key,
-    )
+    said = f"process {p.process[row]} of group {group} began to read {key} at {p.before[row]}"
+    operations = (m.spans.first[p.span[row]], p.operation[row])
+    return operations, f"{said}, where {there} was committed", key
 
 
 class _Records:
@@ -183,8 +169,8 @@ class _Records:
 def skipped(m: Members) -> Iterator[Broken]:
     """commit-beyond, skipped-record, committed-unprocessed."""
     beyond = _beyond(m)
-    rows = indices(beyond)
-    yield Broken("commit-beyond", len(rows), partial(_commit, "commit-beyond", m, rows))
+    why = "more than it had been shown"
+    yield Broken("commit-beyond", indices(beyond), partial(_commit, m, why))
     c, p = m.commits, m.polled
     final = np.full(len(m.places), UNKNOWN)
     counts = (c.completed != NEVER) & ~beyond
@@ -207,9 +193,8 @@ def skipped(m: Members) -> Iterator[Broken]:
         if told[place]:
             unsaid = read & ~done.cover(place, mine)
             undone += [(place, each) for each in mine[unsaid].tolist()]
-    yield Broken("skipped-record", len(left), partial(_left, "skipped-record", m, left))
-    name = "committed-unprocessed"
-    yield Broken(name, len(undone), partial(_left, name, m, undone))
+    yield Broken("skipped-record", left, partial(_left, m, "nobody was shown it"))
+    yield Broken("committed-unprocessed", undone, partial(_left, m, "nobody processed it"))
 
 
 class _Ranges:
@@ -255,20 +240,11 @@ def _beyond(m: Members) -> Flags:
     return beyond
 
 
-def _left(name: str, m: Members, left: list[tuple[int, int]], at: int) -> Certificate:
-    place, offset = left[at]
-    group, key = m.places[place]
-    c = m.commits
+def _left(m: Members, what: str, found: tuple[int, int]) -> Evidence:
+    (place, offset), c = found, m.commits
     rows = indices((c.place == place) & (c.offset > offset) & (c.completed != NEVER))
     commit = int(rows[np.argmin(c.invoked[rows])])
-    what = "nobody was shown it" if name == "skipped-record" else "nobody processed it"
-    said = f"process {int(c.process[commit])} committed {int(c.offset[commit])} of {key} for group"
-    return Certificate(
-        operations=(int(c.operation[commit]),),
-        kind=name,
-        sentence=f"{said} {group}, which goes over the record at {offset}, and {what}",
-        key=key,
-    )
+    return _commit(m, f"which goes over the record at {offset}, and {what}", commit)
 
 
 # -- Who commits
@@ -286,11 +262,9 @@ def commits(m: Members) -> Iterator[Broken]:
         if heir != NONE:
             zombies.append((row, heir))
     late = {row for row, _ in zombies}
-    others = np.array([row for row in without.tolist() if row not in late], np.int64)
-    name = "zombie-commit-offsets"
-    yield Broken(name, len(zombies), partial(_zombie, m, zombies))
-    name = "commit-by-non-owner"
-    yield Broken(name, len(others), partial(_commit, name, m, others))
+    others = [row for row in without.tolist() if row not in late]
+    yield Broken("zombie-commit-offsets", zombies, partial(_zombie, m))
+    yield Broken("commit-by-non-owner", others, partial(_commit, m, "without having it"))
 
 
 def _heir(m: Members, row: int) -> int:
@@ -310,27 +284,17 @@ def _heir(m: Members, row: int) -> int:
     return int(found[0]) if len(found) else NONE
 
 
-def _zombie(m: Members, zombies: list[tuple[int, int]], at: int) -> Certificate:
-    c, (row, heir) = m.commits, zombies[at]
-    group, key = m.places[int(c.place[row])]
-    said = f"process {int(c.process[row])} had lost {key} of group {group}, and its commit of"
-    whose = f"was accepted while process {int(m.spans.process[heir])} had it"
-    return Certificate(
-        operations=(int(m.spans.first[heir]), int(c.operation[row])),
-        kind="zombie-commit-offsets",
-        sentence=f"{said} {int(c.offset[row])} {whose}",
-        key=key,
-    )
+def _zombie(m: Members, found: tuple[int, int]) -> Evidence:
+    c, (row, heir) = m.commits, found
+    group, key = m.places[c.place[row]]
+    said = f"process {c.process[row]} had lost {key} of group {group}, and its commit of"
+    whose = f"was accepted while process {m.spans.process[heir]} had it"
+    operations = (m.spans.first[heir], c.operation[row])
+    return operations, f"{said} {c.offset[row]} {whose}", key
 
 
-def _commit(name: str, m: Members, rows: Ints, at: int) -> Certificate:
-    c, row = m.commits, int(rows[at])
-    group, key = m.places[int(c.place[row])]
-    why = "more than it had been shown" if name == "commit-beyond" else "without having it"
-    said = f"process {int(c.process[row])} committed {int(c.offset[row])} of {key} for group"
-    return Certificate(
-        operations=(int(c.operation[row]),),
-        kind=name,
-        sentence=f"{said} {group}, {why}",
-        key=key,
-    )
+def _commit(m: Members, why: str, row: int) -> Evidence:
+    c = m.commits
+    group, key = m.places[c.place[row]]
+    said = f"process {c.process[row]} committed {c.offset[row]} of {key} for group {group}"
+    return (c.operation[row],), f"{said}, {why}", key

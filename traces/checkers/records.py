@@ -1,6 +1,6 @@
 """What a batch of histories says of its logs: which record stands where, and who appended it.
 
-This is the preparation of docs/histories.md: P1 gives each offset an owner, P2 looks into each
+This is the preparation of docs/log-checker.md: P1 gives each offset an owner, P2 looks into each
 fetch, and by P3 every read becomes two numbers. A record's place is its *slot*: segments follow
 each other, within one the records stand in the order of their offsets. A read proves that all
 records below its slot `low` are there, and that the record at its slot `high` is not. Whose is

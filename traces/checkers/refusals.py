@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.traces.checkers.findings import Broken
-from kraftcheck.traces.checkers.verdict import Certificate, shown
+from kraftcheck.traces.checkers.findings import Broken, Evidence
+from kraftcheck.traces.checkers.verdict import shown
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 REFUSALS: Final = (
@@ -43,9 +43,9 @@ class Limits(NamedTuple):
 def refusals(history: History, limits: Limits) -> Iterator[Broken]:
     """refused-transaction, stuck-producer. history: with ends that were asked for again."""
     refused = list(_refused(history.operations, limits.open))
-    yield Broken("refused-transaction", len(refused), partial(_refusal, refused))
+    yield Broken("refused-transaction", refused, _refusal)
     stuck = list(_stuck(history.operations, limits.ending))
-    yield Broken("stuck-producer", len(stuck), partial(_waited, stuck, limits.ending))
+    yield Broken("stuck-producer", stuck, partial(_waited, limits.ending))
 
 
 def _refused(operations: Iterable[Operation], within: int) -> Iterator[tuple[Operation, Operation]]:
@@ -80,12 +80,11 @@ def _blames(each: Operation) -> bool:
     return each.outcome == FAIL and any(name in said for name in REFUSALS)
 
 
-def _refusal(found: list[tuple[Operation, Operation]], at: int) -> Certificate:
-    first, each = found[at]
+def _refusal(found: tuple[Operation, Operation]) -> Evidence:
+    first, each = found
     what = "a transaction" if each.txn is None else f"transaction {each.txn}"
     said = f"{each.f} was refused as one of no transaction, though {what} was under way"
-    operations = tuple(dict.fromkeys((first.index, each.index)))
-    return Certificate(operations=operations, kind="refused-transaction", sentence=said)
+    return (first.index, each.index), said, None
 
 
 class _Wait(NamedTuple):
@@ -126,9 +125,7 @@ def _stuck(operations: Iterable[Operation], within: int) -> Iterator[_Wait]:
     yield from (each for each in waits.values() if each.lasted > within)
 
 
-def _waited(found: list[_Wait], within: int, at: int) -> Certificate:
-    wait = found[at]
+def _waited(within: int, wait: _Wait) -> Evidence:
     said = f"the producer {wait.whose} could neither end its transaction nor begin another for "
-    times = f"{wait.lasted / within:.1f} times as long as that may take"
-    operations = tuple(dict.fromkeys((wait.first.index, wait.last.index)))
-    return Certificate(operations=operations, kind="stuck-producer", sentence=said + times)
+    said += f"{wait.lasted / within:.1f} times as long as that may take"
+    return (wait.first.index, wait.last.index), said, None

@@ -146,7 +146,7 @@ def _violated(
 
 
 def _sentence(victim: Operation, before: Operation | None, failure: Failure, model: Model) -> str:
-    said = f"{described(victim)} has no place in any order of what was invoked before it completed"
+    said = f"no linearization explains {described(victim)}"
     if model.effect(victim) is Effect.READ and 0 < len(failure.states) <= 4:
         said += f": the {model.name} can only be {' or '.join(map(shown, failure.states))}"
     if before is not None:
@@ -160,5 +160,5 @@ def described(operation: Operation) -> str:
     said = {INDETERMINATE: ", outcome unknown", FAIL: ", which failed"}.get(operation.outcome)
     if said is None:
         blind = operation.result is None and operation.argument is not None
-        said = "" if blind else f" that answered {shown(operation.result)}"
+        said = "" if blind else f" returned {shown(operation.result)}"
     return f"operation {operation.index} (process {operation.process}: {operation.f}{asked}{said})"

@@ -1,7 +1,7 @@
 """A history for who knows of no transactions (log.py), and one whose ends are told once.
 
 proven(history)       the same history, what must have been written as written
-settled(history)      the same history, as seen by who reads only what is committed
+settled(rows)         the same columns, as seen by who reads only what is committed
 ended_once(history)   the same history, ends that were asked for again as one
 """
 
@@ -10,23 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from kraftcheck.traces.checkers.columns import indices
 from kraftcheck.traces.history import (
     ABORT,
     COMMIT,
     FAIL,
     INDETERMINATE,
     OK,
-    READ_UNCOMMITTED,
-    TRANSACTION_OPERATIONS,
+    OUTCOMES,
     History,
     Operation,
 )
-
-
-def told_in_steps(history: History) -> bool:
-    """Whether transactions are told step by step."""
-    return any(each.txn is not None or each.f == "init" for each in history.operations)
+from kraftcheck.traces.rows import NEVER, NULL, Rows, Words, history_of
 
 
 def ended_once(history: History) -> History:
@@ -100,48 +97,44 @@ def proven(history: History) -> History:
     return replace(history, operations=operations)
 
 
-def settled(history: History) -> History:
-    """The history as seen by who reads only what is committed, and knows of no transactions.
+def settled(rows: Rows) -> Rows:
+    """The columns as seen by who reads only what is committed, and knows of no transactions.
 
     An append of a transaction that is told step by step is there at some time after the end of that
     was asked for, and has its outcome: what was never asked to be committed has failed. It is the
     producer's, who is nobody that reads. Any append may be hidden for as long as a transaction
-    before it is open, so that none is known to be there when it was answered. Fetches of what is
-    not committed say nothing. Raises HistoryError: as above.
+    before it is open, so that none is known to be there when it was answered.
     """
-    steps = told_in_steps(history)
-    if not (steps or any(each.isolation == READ_UNCOMMITTED for each in history.operations)):
-        return history
-    ends = {each.txn: each for each in history.operations if each.f == "end"}
-    told: list[Operation] = []
-    for each in history.operations:
-        if each.f == "append" and steps:
-            told.append(_settled(each, ends.get(each.txn)))
-        elif each.isolation == READ_UNCOMMITTED:
-            told.append(msgspec.structs.replace(each, argument=None, result=None, end=None))
-        elif each.to is not None and steps:
-            # What it passed over decides transactions, and is judged with them.
-            told.append(msgspec.structs.replace(each, to=None))
-        elif each.f not in TRANSACTION_OPERATIONS:
-            told.append(each)
-    return msgspec.structs.replace(history, operations=tuple(told))
-
-
-def _settled(append: Operation, end: Operation | None) -> Operation:
-    replace = msgspec.structs.replace
-    if append.txn is None:
-        return replace(append, completed=None)
-    invoked, outcome = append.invoked, FAIL
-    if append.outcome != FAIL and end is not None and end.argument == COMMIT:
-        # What was not acknowledged need not have been written, whatever its transaction came to.
-        sure = end.outcome == FAIL or append.outcome == OK
-        invoked, outcome = end.invoked, end.outcome if sure else INDETERMINATE
-    return replace(
-        append,
-        process=-1 - append.process,
-        invoked=invoked,
-        completed=None,
-        outcome=outcome,
-        group=-1 - append.txn,
-        txn=None,
+    if not in_steps(rows):
+        return rows
+    append = rows.f.are("append")
+    ends = {e.txn: e for e in history_of(rows, indices(rows.f.are("end"))).operations}
+    commits = [e for e in ends.values() if e.argument == COMMIT and e.txn is not None]
+    last = {each.txn: at for at, each in enumerate(commits)}
+    number, of = np.unique(rows.txn, return_inverse=True)
+    at = np.array([last.get(each, NULL) for each in number.tolist()], np.int64)[of.ravel()]
+    asked = np.array([*(each.invoked for each in commits), 0], np.int64)[at]
+    names = tuple(dict.fromkeys((*rows.outcome.names, *OUTCOMES)))
+    ok, fail, unknown = map(names.index, OUTCOMES)
+    said = np.array([*(names.index(each.outcome) for each in commits), fail], np.int64)[at]
+    # What was not acknowledged need not have been written, whatever its transaction came to.
+    outcome = rows.outcome.codes
+    sure = (said == fail) | (outcome == ok)
+    came = np.where(sure, said, unknown)
+    came = np.where((at == NULL) | (outcome == fail), fail, came)
+    sent = append & (rows.txn != NULL)
+    begins = sent & (at != NULL) & (outcome != fail)
+    return rows._replace(
+        process=np.where(sent, -1 - rows.process, rows.process),
+        invoked=np.where(begins, asked, rows.invoked),
+        completed=np.where(append, NEVER, rows.completed),
+        outcome=Words(np.where(sent, came, outcome), names),
+        operation=np.where(sent, -1 - rows.txn, rows.operation),
+        # What a fetch passed over decides transactions, and is judged with them.
+        to=np.full(len(rows.to), NULL),
     )
+
+
+def in_steps(rows: Rows) -> bool:
+    """Whether transactions are told step by step."""
+    return bool((rows.txn != NULL).any() or rows.f.are("init").any())

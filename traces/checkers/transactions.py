@@ -20,14 +20,13 @@ from kraftcheck.traces.checkers.columns import (
     Flags,
     Ints,
     answered,
-    columns_of,
     flat,
     sessions_of,
     tabled,
+    untold,
 )
-from kraftcheck.traces.checkers.settled import told_in_steps
+from kraftcheck.traces.checkers.settled import in_steps
 from kraftcheck.traces.history import (
-    CALLBACKS,
     COMMIT,
     FAIL,
     INDETERMINATE,
@@ -38,6 +37,7 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
+from kraftcheck.traces.rows import Rows, history_of, rows_of
 
 NONE: Final = -1
 """No transaction, instance or poll: of a column that names a row of another table."""
@@ -148,7 +148,7 @@ class Transactions(NamedTuple):
     places: tuple[tuple[Any, str | None], ...] = ()
 
 
-def transactions_of(history: History, *, uncommitted: bool = False) -> Transactions | None:
+def transactions_of(history: History | Rows, *, uncommitted: bool = False) -> Transactions | None:
     """The transactions of a history; None if it has none.
 
     uncommitted: whether fetches that do not say so read what is not committed.
@@ -156,8 +156,12 @@ def transactions_of(history: History, *, uncommitted: bool = False) -> Transacti
     Raises HistoryError: a transaction that ends twice or was not begun, two open at once of one
     process, or an operation of one outside of it.
     """
-    builder = _Builder(history, uncommitted)
-    for operation in history.operations:
+    rows = rows_of(history)
+    operations = history_of(rows).operations
+    if not (in_steps(rows) or rows.f.any_of(("begin", "end")).any() or _groups(operations)):
+        return None
+    builder = _Builder(rows, uncommitted)
+    for operation in operations:
         builder.add(operation)
     return builder.built()
 
@@ -173,14 +177,12 @@ class _Open(NamedTuple):
 
 
 class _Builder:
-    def __init__(self, history: History, uncommitted: bool) -> None:
-        self._history, self._uncommitted = history, uncommitted
-        operations = history.operations
-        self._steps = told_in_steps(history)
+    def __init__(self, rows: Rows, uncommitted: bool) -> None:
+        self._source, self._uncommitted = rows.source, uncommitted
+        operations = history_of(rows).operations
+        self._steps = in_steps(rows)
         # After a rebalance of which nobody told, nobody knows where a consumer stood.
-        verbs = {each.f for each in operations}
-        lost = "subscribe" in verbs and verbs.isdisjoint(CALLBACKS)
-        self._sessions = {} if lost else sessions_of(operations)[0]
+        self._sessions = {} if untold(rows) else sessions_of(rows)
         self._stood: dict[int, int] = {}
         self._grouped = _groups(operations)
         self._starts = _starts(operations)
@@ -219,7 +221,7 @@ class _Builder:
             self._consume(NONE, each, each.argument, each.result or ())
 
     def _refuse(self, each: Operation, what: str) -> HistoryError:
-        return HistoryError(self._history.source, each.line, what)
+        return HistoryError(self._source, each.line, what)
 
     def _init(self, each: Operation) -> None:
         number = self._ids.setdefault(each.argument, len(self._ids))
@@ -356,7 +358,7 @@ class _Builder:
     def built(self) -> Transactions | None:
         if not self._ends:
             return None
-        sends = columns_of(self._sends, 7)
+        sends = tabled(self._sends, 7)
         sends[5] = sends[5].astype(bool)
         ends = tabled(self._ends, 7)
         ends[5] = ends[5].astype(np.int8)
@@ -364,7 +366,7 @@ class _Builder:
             Ends._make(ends),
             Sends._make(sends),
             Polls._make(tabled(self._polls, 8)),
-            Shown._make(columns_of(self._shown, 4)),
+            Shown._make(tabled(self._shown, 4)),
             Inits._make(tabled(self._inits, 4)),
             Consumed._make(tabled(self._consumed, 7)),
             tuple(self._partitions),

@@ -1,6 +1,6 @@
 """Appends that returned without their offset, and whose record nobody read: where may each stand?
 
-docs/histories.md, S6. Such an append took effect, so that its record stands at an offset that no
+docs/log-checker.md, S6. Such an append took effect, so that its record stands at an offset that no
 other is known to have, below the last known one or beyond. Each such offset has two bounds in time
 (what stands or was missed below it began before the append returned; what stands or was seen above
 it was not over when the append began), and both ascend with offsets. So each append may take a run

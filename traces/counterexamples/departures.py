@@ -16,7 +16,7 @@ from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.kit.protocol import Handlers
 from kraftcheck.reference.runner.run import Run, Taken
 from kraftcheck.reference.steered.moves import NodeStep
-from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.steps.symmetry import Step
 
 
 class Departures:

@@ -7,38 +7,20 @@ its turn comes is left out, counted, and said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.runner.scripted import begin
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.moves import Move, Steered
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.counterexamples.search import Made
-
-
-class Line(NamedTuple):
-    """A move in words, to which of TLC's states it leads, and whether the run had it."""
-
-    words: str
-    state: int
-    made: bool
-
-
-class Converted(NamedTuple):
-    """script: the moves that were made, up to the first failure. lines: those and the ones that the
-    run did not have. failure: what was violated, or None.
-    """
-
-    script: Script
-    lines: list[Line]
-    failure: Failure | None
-
-    @property
-    def unmade(self) -> list[str]:
-        return [line.words for line in self.lines if not line.made]
+from kraftcheck.traces.counterexamples import following, plain
+from kraftcheck.traces.counterexamples.plain import Line, Way
+from kraftcheck.traces.counterexamples.search import Limits, Made
+from tla_utils.output import State
 
 
 class Refusal(NamedTuple):
@@ -52,9 +34,7 @@ class Refusal(NamedTuple):
     lines: list[str]
 
 
-def converted(
-    machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]
-) -> Converted:
+def converted(machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]) -> Way:
     """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
     script = Script(machine=machine, moves=(), bug=bug, options=options)
     schedule: Any = begin(script)
@@ -72,7 +52,39 @@ def converted(
             break
     kept = tuple([line.words for line in lines if line.made])
     violates = failure.name if failure else ""
-    return Converted(msgspec.structs.replace(script, moves=kept, violates=violates), lines, failure)
+    script = msgspec.structs.replace(script, moves=kept, violates=violates)
+    return Way(script, lines, failure, schedule)
+
+
+def way(
+    protocol: Protocol | None,
+    cfg: str,
+    states: Sequence[State],
+    bug: str | None,
+    watched: bool = True,
+    told: Callable[[int], None] | None = None,
+    patience: Sequence[Limits] = (),
+) -> Way:
+    """How the reference goes through the states of a counterexample.
+
+    Args:
+        protocol: whose; None: one of those with a simulation of its own, by what the states show.
+        cfg: of the model, for its constants.
+        bug: with which the reference follows.
+        watched: whether what it violates on its way ends it.
+        told, patience: as following.follow has them.
+
+    Raises:
+        ToolError, UnknownBug, OutOfScope: as following.follow, and plain.follow.
+    """
+    if protocol is not None and protocol.by_chance:
+        return plain.follow(protocol, cfg, states, bug)
+    found = following.follow(states, cfg, bug, told, patience)
+    options = found.options if watched else {**found.options, "watched": False}
+    made = converted(found.machine, options, bug, found.moves)
+    return made._replace(
+        states=found.states, reached=found.reached, missing=found.missing, nodes=found.nodes
+    )
 
 
 def make(schedule: Steered, words: str) -> bool:

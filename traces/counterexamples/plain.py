@@ -15,6 +15,7 @@ Law of this file: nothing is guessed: a state that no move leads to ends the way
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -24,12 +25,12 @@ from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, Syst
 from kraftcheck.reference.drivers.script import ScriptedRun, begun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.runner.run import Run
-from kraftcheck.reference.runner.scripted import Replayed, recorded
+from kraftcheck.reference.runner.scripted import AnySchedule, Replayed, recorded
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.readings import Reading, reading_of
-from kraftcheck.traces.jobs.abstraction import Abstraction, constant_name
+from kraftcheck.traces.steps.translation import Abstraction, constant_name
 from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
@@ -56,18 +57,39 @@ class _Place(NamedTuple):
     way: tuple[_Made, ...] = ()
 
 
-class Way(NamedTuple):
-    """What was followed of a counterexample.
+class Line(NamedTuple):
+    """A move in words, to which of TLC's states it leads, and whether the run had it."""
 
-    reached: of so many states. missing: why it ends before the last; else empty. script: the moves,
-    up to the first that violates something; run: what they make.
+    words: str
+    state: int
+    made: bool = True
+
+
+class Way(NamedTuple):
+    """How the reference goes through a counterexample.
+
+    script: the moves that were made, up to the first failure. lines: those and the ones that the
+    run did not have. failure: what was violated, or None. schedule: what made them. reached: of so
+    many states; missing: why not more, in lines. nodes: by TLC's name of a node the reference's,
+    where they differ.
     """
 
-    states: int
-    reached: int
-    missing: str
     script: Script
-    run: Run
+    lines: list[Line]
+    failure: Failure | None
+    schedule: AnySchedule
+    states: int = 0
+    reached: int = 0
+    missing: Sequence[str] = ()
+    nodes: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def unmade(self) -> list[str]:
+        return [line.words for line in self.lines if not line.made]
+
+    def run(self) -> Run:
+        """What the moves made. To be called once."""
+        return recorded(Replayed(self.schedule, self.script.moves, (), self.failure))[0]
 
 
 def constants_in(protocol: Protocol, cfg: str) -> Any:
@@ -135,15 +157,14 @@ class _Following:
     def along(self, states: Sequence[Shown]) -> Iterator[Way]:
         """In each way in which the states can be seen, until one is followed to the end."""
         for seen in self._seen(states[0].values):
-            place, reached = _Place(self._system.initial()), 1
+            places = [_Place(self._system.initial())]
             for state in states[1:]:
-                found = self._leading_to(place, *seen(state.values))
+                found = self._leading_to(places[-1], *seen(state.values))
                 if found is None:
                     break
-                place = found
-                reached += 1
-            yield self._way(place, len(states), reached)
-            if reached == len(states):
+                places.append(found)
+            yield self._way(places, len(states))
+            if len(places) == len(states):
                 return
 
     def _seen(self, first: Mapping[str, Value]) -> Sequence[Callable[[Mapping[str, Value]], Seen]]:
@@ -227,9 +248,10 @@ class _Following:
         sent = {self._own(self._form.input(m.value)) for each in steps for _, m in each.sent}
         return _Place(at, place.sent | sent, (*place.way, _Made(move, lost)))
 
-    def _way(self, place: _Place, states: int, reached: int) -> Way:
+    def _way(self, places: Sequence[_Place], states: int) -> Way:
+        """places: of each state that was reached."""
+        reached, moves = len(places), places[-1].way
         ended = f"no move of the reference leads to state {reached + 1} of TLC"
-        missing = ended if reached < states else ""
         world = self._protocol.world
         assert world is not None, "asked above"
         setting = {name: getattr(self._constants, name) for name in world.constants}
@@ -237,9 +259,14 @@ class _Following:
         setting |= {STRICT: True} if world.unpromised is not None else {}
         run = begun(self._protocol, setting, self._bug)
         failure: Failure | None = None
+        lines: list[Line] = []
         try:
-            for number, made in enumerate(place.way):
-                _make(run, made, place.way[number + 1 :])
+            for number, made in enumerate(moves):
+                state = 1 + sum(len(place.way) <= number for place in places)
+                try:
+                    _make(run, made, moves[number + 1 :])
+                finally:
+                    lines += [Line(words, state) for words in run.moves[len(lines) :]]
         except Failure as found:
             failure = found
         script = Script(
@@ -249,8 +276,8 @@ class _Following:
             violates=failure.name if failure else "",
             options=msgspec.to_builtins(setting),
         )
-        told, _ = recorded(Replayed(run, script.moves, (), failure))
-        return Way(states, reached, missing, script, told)
+        missing = [ended] if reached < states else []
+        return Way(script, lines, failure, run, states, reached, missing)
 
 
 def _make(run: ScriptedRun, made: _Made, later: Sequence[_Made]) -> None:

@@ -26,8 +26,8 @@ from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.departures import departs
 from kraftcheck.traces.counterexamples.moves import make_alike
 from kraftcheck.traces.jobs.allowed import Allowed
-from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.jobs.steered import broken_promise
+from kraftcheck.traces.steps.symmetry import Step
 
 REMEMBERED: Final = 200_000
 """Steps whose class is remembered, about 1 kB each."""

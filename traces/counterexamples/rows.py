@@ -1,4 +1,4 @@
-"""TLC's values as rows of the reference: the way back of traces/jobs/abstraction.py, by types.
+"""TLC's values as rows of the reference: the way back of traces/steps/translation.py, by types.
 
 Model values stay what they are called in the model: the number of a node says "b3", not "3".
 
@@ -60,12 +60,13 @@ class Named(int):
 
 class Rows:
     """Under the names that a model gives its nodes, which are numbered in their order from first
-    on.
+    on; listed: in that order already.
     """
 
-    def __init__(self, names: Iterable[object], first: int = 1) -> None:
-        listed = sorted(str(getattr(each, "name", each)) for each in names)
-        self._nodes = {name: Named(number, name) for number, name in enumerate(listed, first)}
+    def __init__(self, names: Iterable[object], first: int = 1, listed: bool = False) -> None:
+        found = [str(getattr(each, "name", each)) for each in names]
+        ordered = found if listed else sorted(found)
+        self._nodes = {name: Named(number, name) for number, name in enumerate(ordered, first)}
 
     @property
     def nodes(self) -> list[Named]:

@@ -26,11 +26,11 @@ from kraftcheck.traces.cover.charts import Coverage, chart_of, coverage_of, keys
 from kraftcheck.traces.cover.driving import Driven, drive, script
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.sieve import Sieve
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.conform import JUDGED_STEPS, read_judged
-from kraftcheck.traces.jobs.distinct import Classes
 from kraftcheck.traces.jobs.ranges import answer_path, code_digest, read_receipt
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.classes import Classes
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.store import Manifest, read_manifest, read_part
 from tla_utils import ToolError
 from tla_utils.covering import Cover

@@ -29,11 +29,11 @@ from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
-from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
-from kraftcheck.traces.jobs.protocols import constants_text
-from kraftcheck.traces.jobs.relevance import Relevance
-from kraftcheck.traces.jobs.verdict_store import stamp
 from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
+from kraftcheck.traces.steps.record import constants_text
+from kraftcheck.traces.steps.slicing import Relevance
+from kraftcheck.traces.steps.symmetry import Canonicaliser, Step
+from kraftcheck.traces.steps.verdict_store import stamp
 from tla_utils import Jar, Java, ToolError, settings
 from tla_utils.sources import source_digest
 
@@ -41,7 +41,7 @@ from tla_utils.sources import source_digest
 ROOT: Final = Path(__file__).absolute().parents[2]
 MADE_BY: Final = (
     *("reference/*/*.py", "reference/*/cover/*.py"),
-    *("traces/jobs/relevance.py", "traces/jobs/step_frames.py", "traces/cover/charts.py"),
+    *("traces/steps/slicing.py", "traces/steps/translation.py", "traces/cover/charts.py"),
     *("traces/cover/matching.py", "traces/cover/plain.py"),
 )
 """Our sources, besides those of a verdict's stamp, on which a chart depends."""
@@ -116,7 +116,7 @@ def chart_of(matcher: Matcher, name: str, keys: Sequence[bytes] | None = None) -
 
 def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
     """The class of each local step of a graph, as conformance names it: by what it is judged on
-    (traces/jobs/relevance.py), in canonical form."""
+    (traces/steps/slicing.py), in canonical form."""
     namer = Namer(constants)
     return [
         namer.name(

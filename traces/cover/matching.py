@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import put
-from kraftcheck.traces.jobs.abstraction import Abstraction
+from kraftcheck.traces.steps.translation import Abstraction
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
 

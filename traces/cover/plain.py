@@ -22,7 +22,7 @@ from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import NODES, fields_of
 from kraftcheck.reference.kit.protocol import NodeKind, Protocol
 from kraftcheck.reference.protocols import raised
-from kraftcheck.traces.jobs.abstraction import cfg_constants, constant_definitions
+from kraftcheck.traces.steps.translation import cfg_constants, constant_definitions
 from tla_utils import ToolError
 
 MODULE = "PlainCover"

@@ -14,7 +14,7 @@ For every row that some state of the graph has, three kinds of input are attempt
 What is right is not decided here. Each distinct attempt (row, input) with what the reference made
 of it is a step that TLC judges against the spec's own handler, field by field; "disabled" is judged
 as well: then the spec must have no outcome. The kinds of refusal are only counted here. Canaries
-(traces/jobs/canaries.py) are among them, which TLC must reject.
+(traces/steps/judge.py) are among them, which TLC must reject.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_of
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canaries import REASON, planted_among, spoiled
-from kraftcheck.traces.jobs.judge import report_among
-from kraftcheck.traces.jobs.step_frames import DISABLED, step_frame
+from kraftcheck.traces.steps.judge import REASON, planted_among, report_among, spoiled
+from kraftcheck.traces.steps.translation import DISABLED, Abstraction, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
 from tla_utils.steps import Progress
 

@@ -1,6 +1,6 @@
 """Which recorded steps are of a graph's classes, without naming all the others.
 
-To name a step's class is to find its canonical form (traces/jobs/canonical.py), which costs more
+To name a step's class is to find its canonical form (traces/steps/symmetry.py), which costs more
 than to simulate it; and of the steps of a campaign few are of a bounded graph. So each step first
 gets a *mark*: what of it no renaming changes and what is judged of it whatever the step does. Steps
 of one class have one mark. A step whose mark none of the graph's has is of no class of the graph,
@@ -32,11 +32,15 @@ from kraftcheck.reference.protocols import (
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.charts import Namer
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.jobs import renaming
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.protocols import constants_text, decode_constants, decode_step_constants
-from kraftcheck.traces.jobs.relevance import Relevance
+from kraftcheck.traces.steps import symmetry
+from kraftcheck.traces.steps.record import (
+    Part,
+    constants_text,
+    decode_constants,
+    decode_step_constants,
+)
+from kraftcheck.traces.steps.slicing import Relevance
+from kraftcheck.traces.steps.symmetry import Step
 
 Mark: TypeAlias = tuple[Hashable, ...]
 KEPT: Final = 200_000
@@ -99,7 +103,7 @@ class _Marker:
         return (type(input).__name__, *fields.told(input))
 
     def _fields(self, struct: Any, among: frozenset[str]) -> _Fields:
-        same = renaming.unrenamed(struct)
+        same = symmetry.unrenamed(struct)
         return _Fields(
             tuple([name for name in same if name in among]),
             tuple([n for n in struct.__struct_fields__ if n in among and n not in same]),

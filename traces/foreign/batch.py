@@ -7,7 +7,7 @@ accepted trace of all nodes is a behaviour of the spec (docs/conformance.md); of
 a behaviour of that node among any others.
 
 Law of this file: a step is accepted only if TLC said so. tla_utils/steps.py counts that it did, and
-the canaries (traces/jobs/canaries.py) show that it rejects what no spec allows.
+the canaries (traces/steps/judge.py) show that it rejects what no spec allows.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from kraftcheck.traces.foreign.provenance import (
 )
 from kraftcheck.traces.foreign.reading import ForeignStep, ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Doubt, ForeignVerdict, Rejection
-from kraftcheck.traces.jobs.abstraction import INIT_INPUT
-from kraftcheck.traces.jobs.canaries import planted_among, spoiled
-from kraftcheck.traces.jobs.judge import report_among
-from kraftcheck.traces.jobs.step_frames import INIT, shared_frame, step_frame
+from kraftcheck.traces.steps.judge import planted_among, report_among, spoiled
+from kraftcheck.traces.steps.translation import INIT, INIT_INPUT, shared_frame, step_frame
 from tla_utils import CheckOptions, Record, StepFrame, StepReport, StepTable, Value, diagnose
 from tla_utils.steptable import Batch
 

@@ -35,7 +35,7 @@ from kraftcheck.traces.foreign.narrate import narrate
 from kraftcheck.traces.foreign.provenance import Senders, never_taken, not_asked, provenanced
 from kraftcheck.traces.foreign.reading import ForeignStep, ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Chain, Doubt, ForeignVerdict, Rejection
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.translation import step_frame
 from tla_utils import CheckOptions, Record, Value
 from tla_utils.errors import ToolError
 

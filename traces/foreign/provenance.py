@@ -202,14 +202,8 @@ def never_taken(trace: ForeignTrace, before: ForeignStep) -> list[str]:
         if step.run == before.run and step.line < before.line
         for message in step.sent or ()
         if message.get("destination") == before.node
-        and not any(_may_be(message, each) for each in taken)
+        and not any(agree(message, each) for each in taken)
     ]
-
-
-def _may_be(message: Fields, input: Fields) -> bool:
-    """Whether they are one message, as far as both show it."""
-    both = [name for name in message if name in input]
-    return all(message[name] == input[name] for name in both)
 
 
 def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ class Rejection(msgspec.Struct, frozen=True, order=True):
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
-    """What a check on whole runs found wrong, by the names of traces/jobs/checks.py."""
+    """What a check on whole runs found wrong, by the names of traces/steps/check.py."""
 
     line: int
     check: str

@@ -47,7 +47,17 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
-from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, history_of
+from kraftcheck.traces.rows import (
+    NEVER,
+    NULL,
+    OFFSET_MAX,
+    OFFSETS,
+    Ints,
+    Rows,
+    Words,
+    history_of,
+    numbered,
+)
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -96,7 +106,7 @@ def rows_of(path: Path) -> Rows:
         raise HistoryError(source, 0, f"corrupt Parquet file of {len(data)} bytes: {why}") from None
     _refuse(rows)
     new = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
-    return rows._replace(operation=np.cumsum(new) - 1)
+    return rows._replace(operation=np.cumsum(new) - 1, number=numbered(rows.operation, rows.f))
 
 
 def _refuse_size(source: str, told: pq.FileMetaData) -> None:
@@ -132,6 +142,8 @@ def _rows(source: str, table: pa.Table) -> Rows:
         time_unit=unit,
         annotations=noted,
         line=np.arange(1, table.num_rows + 1),
+        number=told_of["operation"],
+        txn=np.full(table.num_rows, NULL),
         value=value,
         answered=answered,
         splits=splits,
@@ -253,6 +265,7 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         ((callback | offsets) & (rows.key.codes == NULL), "no key"),
         (offsets & (rows.offset < 0), "no offset"),
         ((rows.offset < NULL) | (rows.to < NULL) | (rows.end < NULL), "an offset below 0"),
+        (rows.offset > OFFSET_MAX, f"an offset beyond {OFFSET_MAX}, the last of a log"),
         (~first & ~_alike(rows), "not as the row before, of the same operation"),
     ):
         if flags.any():
@@ -260,6 +273,10 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
     if (rows.offsets < 0).any():
         at = int(np.flatnonzero(rows.offsets < 0)[0])
         return int(np.searchsorted(rows.splits, at, "right")) - 1, "an offset below 0"
+    if int(rows.offsets.max(initial=0)) > OFFSET_MAX:
+        at = int(np.argmax(rows.offsets))
+        what = f"an offset beyond {OFFSET_MAX}, the last of a log"
+        return int(np.searchsorted(rows.splits, at, "right")) - 1, what
     return _open_call(rows, first, callback)
 
 

@@ -23,7 +23,7 @@ from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import TYPES, Event, Fields, annotations_of
 from kraftcheck.traces.formats.text import DIGITS_MAX, TIMES, TOKEN_MAX, refuse_dense, shown
 from kraftcheck.traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
-from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words
+from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, coded, numbered
 from kraftcheck.traces.values import name
 
 Flags = NDArray[np.bool_]
@@ -145,9 +145,9 @@ class _Reader:
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
         marks, isolations = (self._said(pairs, each) for each in ("mark", "isolation"))
         errors = [_error(bytes(lines[e].error)) if e != NULL else None for _, e in pairs]
-        verbs = [_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]
+        verbs = _taken(coded([_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]), call)
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
-        keys = _encoded([each for part in parts for each in part.key])
+        keys = coded([each for part in parts for each in part.key])
         _usual(all(name(each) == each and each != "null" for each in keys.names))
         groups = [each for part in parts for each in _of(part.group, part)]
         value, returned = self._values(parts, order)
@@ -159,21 +159,23 @@ class _Reader:
             time_unit=unit,
             annotations=annotations_of(nemesis, times[~client].tolist(), int(times[-1])),
             line=begun + 1,
+            number=numbered(call, verbs),
             operation=call,
+            txn=np.full(len(call), NULL),
             process=process[call],
-            f=_taken(_encoded(verbs), call),
+            f=verbs,
             outcome=Words(kind - 1, OUTCOMES[1:]),
             invoked=times[begun],
             completed=np.where(ended == NULL, NEVER, times[ended]),
-            group=_taken(_encoded(groups), order),
+            group=_taken(coded(groups), order),
             key=_taken(keys, order),
             value=value,
             offset=_column(parts, "offset", order),
             to=_column(parts, "to", order),
             end=_column(parts, "end", order),
-            isolation=_taken(_encoded(isolations), call),
-            mark=_taken(_encoded(marks), call),
-            error=_taken(_encoded(errors), call),
+            isolation=_taken(coded(isolations), call),
+            mark=_taken(coded(marks), call),
+            error=_taken(coded(errors), call),
             answered=_column(parts, "answered", order) == 1,
             splits=np.concatenate(([0], np.cumsum(count))).astype(np.int64),
             offsets=np.array(self.records[0], np.int64),
@@ -185,7 +187,7 @@ class _Reader:
     def _pair(self, at: Ints) -> None:
         """By how deep within others each operation of a process is."""
         _usual(len(at))
-        verbs = _encoded([each.f for each in self.lines])
+        verbs = coded([each.f for each in self.lines])
         callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
         member = np.isin(
             verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
@@ -451,12 +453,6 @@ def _of(column: Sequence[Any] | None, part: _Part) -> Sequence[Any]:
 def _column(parts: list[_Part], what: str, order: Ints) -> Ints:
     found = [x for part in parts for x in getattr(part, what) or [NULL] * len(part.call)]
     return np.array(found, np.int64)[order]
-
-
-def _encoded(words: Sequence[str | None]) -> Words:
-    column = pa.array(words, pa.string()).dictionary_encode()
-    codes = column.indices.cast(pa.int64()).fill_null(NULL).to_numpy(zero_copy_only=False)
-    return Words(np.asarray(codes, np.int64), tuple(column.dictionary.to_pylist()))
 
 
 def _taken(words: Words, at: Ints) -> Words:

@@ -1,13 +1,10 @@
-"""Campaigns: simulate in parts, find the distinct steps, have TLC judge them, join verdicts back.
+"""Campaigns: runs simulated in parts, judged stage by stage (traces/steps), and summed up.
 
-Reading order: abstraction.py (recorded values as the spec's values), canonical.py (which steps are
-the same step), columns.py (a part as flat arrays), checks.py (what is checked on whole runs),
-conform.py (the judgement, with judge.py, verdict_store.py and joined.py). simulate.py makes the
-parts; allowed.py asks about steps of whatever runs, many at once; backends.py does the work on them
-in a pool of processes or on Spark (session.py, shipping.py).
+Reading order: simulate.py makes the parts; ranges.py is the work on a range of runs, campaigns.py
+all of it, resumable, with findings.py (what it comes to); conform.py is the judgement of a trace
+that is recorded already, with summary.py. backends.py does the work in a pool of processes or on
+Spark (session.py); allowed.py asks about steps of whatever runs, many at once.
 
-Of campaigns, which put every question to every run: ranges.py (the work on a range of runs),
-campaigns.py (all of it, resumable), findings.py (what it comes to). The questions: histories.py and
-promised.py, measures.py, coverage.py, rules_met.py, cluster_checks.py; frames.py has them as
-functions from a frame to a frame.
+The questions that are put to every run: histories.py and promised.py, measures.py, coverage.py,
+novelty.py; frames.py has them as functions from a frame to a frame.
 """

@@ -1,7 +1,7 @@
 """Which steps the correct spec allows: TLC is asked about many at once, and never about one twice.
 
 A start of TLC costs as much as thousands of steps. So steps are named by their class
-(traces/jobs/canonical.py), those without a verdict wait until somebody asks, and then go to TLC all
+(traces/steps/symmetry.py), those without a verdict wait until somebody asks, and then go to TLC all
 together. The spec that judges is the correct one, whatever bug made a step: the verdicts are shared
 by all bugs, and stored under the digest of the spec.
 
@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from kraftcheck.reference.protocols import AnyConstants, kind_of, row_has_form
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from kraftcheck.traces.jobs.distinct import CLASSES
-from kraftcheck.traces.jobs.judge import Bench, Group, grouped, report_of
-from kraftcheck.traces.jobs.protocols import constants_text
-from kraftcheck.traces.jobs.relevance import Relevance
-from kraftcheck.traces.jobs.verdict_store import REJECTED, VerdictStore, stamp
+from kraftcheck.traces.steps.classes import CLASSES
+from kraftcheck.traces.steps.judge import Bench, Group, grouped, report_of
+from kraftcheck.traces.steps.record import constants_text
+from kraftcheck.traces.steps.slicing import Relevance
+from kraftcheck.traces.steps.symmetry import Canonicaliser, CanonicalStep, Step
+from kraftcheck.traces.steps.verdict_store import VerdictStore, stamp
 from tla_utils import CheckOptions, ToolError
 
 CHECK: Final = CheckOptions(chunk=5_000, parallel=1, heap_mb=2048)
@@ -71,7 +71,7 @@ class Allowed:
     def refuses(self, key: bytes) -> bool | None:
         """Whether TLC has refused a class; None: it was not asked yet."""
         verdict = self._verdicts.get(key)
-        return None if verdict is None else verdict == REJECTED
+        return None if verdict is None else verdict == "rejected"
 
     def ask(self, most: int | None = None) -> None:
         """Asks for the verdicts that are waited for.

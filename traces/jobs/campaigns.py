@@ -1,21 +1,27 @@
 """A campaign from its plan to its findings: ranges, distinct steps, verdicts, and what they say.
 
     ranges of all configurations -> simulated, and asked everything       in workers (ranges.py)
-    their distinct steps         -> merged                                (distinct.py)
+    their distinct steps         -> merged                                (classes.py)
     those that nobody judged     -> TLC, each batch stored as it comes    (verdict_store.py)
-    verdicts                     -> joined back to the runs               in workers (joined.py)
+    verdicts                     -> joined back to the runs               in workers (explain.py)
     everything                   -> findings.json                         (findings.py)
 
 Killed at any moment and asked again, a campaign goes on: a range with a receipt is not worked on
 again, a stored verdict is not asked for again. What it ends in does not depend on that: findings
 hold no time, no memory and no count of what was done this time; those are in `timings.json`.
+
+## so_far
+What a campaign under way has found so far, from the receipts of its finished ranges.
+
+Ranges are finished by workers, perhaps on other machines; what they leave behind is all that the
+driver sees of them. A receipt is read once, when it is new.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,33 +36,35 @@ import pyarrow.parquet as pq
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs import ranges
-from kraftcheck.traces.jobs.arrays import Flags as Mask
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
-from kraftcheck.traces.jobs.conform import DEFAULT_CHECK, JOINED_RUNS, write_json
-from kraftcheck.traces.jobs.distinct import SLIM, Facts, merge, merge_with_spark
+from kraftcheck.traces.jobs.conform import (
+    DEFAULT_CHECK,
+    SUMMARY,
+    ConformOptions,
+    Course,
+    merged_on_spark,
+    write_json,
+)
 from kraftcheck.traces.jobs.findings import Outcome, findings_of
 from kraftcheck.traces.jobs.guidance import Corpus, made_or_read
-from kraftcheck.traces.jobs.handed import specs_for
-from kraftcheck.traces.jobs.joined import JOINED, join_part
-from kraftcheck.traces.jobs.judge import (
+from kraftcheck.traces.jobs.plan import Configuration, Plan, write_plan
+from kraftcheck.traces.jobs.ranges import PROGRESS, Receipt, Work, receipt_path, work_on
+from kraftcheck.traces.jobs.simulate import Range
+from kraftcheck.traces.jobs.summary import AS_TEXT, replay_command
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.classes import SLIM, merge
+from kraftcheck.traces.steps.judge import (
     ACCEPTED,
     REJECTED,
     UNJUDGED,
-    UNKNOWN,
     Bench,
-    Explanation,
     Judgement,
-    explain,
     judge,
+    specs_for,
 )
-from kraftcheck.traces.jobs.plan import Configuration, Plan, write_plan
-from kraftcheck.traces.jobs.ranges import PROGRESS, Receipt, Work, work_on
-from kraftcheck.traces.jobs.relevance import action_of
-from kraftcheck.traces.jobs.simulate import Range
-from kraftcheck.traces.jobs.so_far import SoFar
-from kraftcheck.traces.jobs.summary import AS_TEXT, Evidence, replay_command, summarise
-from kraftcheck.traces.jobs.verdict_store import VerdictStore, stamp
-from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import Ints, Mask
+from kraftcheck.traces.steps.slicing import action_of
+from kraftcheck.traces.steps.verdict_store import VerdictStore, stamp
 from kraftcheck.traces.store import (
     Manifest,
     PartEntry,
@@ -69,9 +77,81 @@ from kraftcheck.traces.store import (
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 
+# --- so_far ---
+
+EVERY_S: Final = 2.0
+"""Nobody reads faster, and looking costs the driver a list of the folder."""
+_RECEIPT: Final = ".range.json"
+
+
+class SoFar:
+    """Sums over the finished ranges of a campaign, those included that were finished before.
+
+    distinct is the number of distinct keys, first rows included, so that steps of two
+    configurations count once if they are equal.
+    """
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        self.steps = self.bad_runs = 0
+        self._folders = [work.out for work in works]
+        # A receipt of a range that has to be worked on (again) is one of other code.
+        self._read = {
+            each
+            for work in works
+            for entry in work.parts
+            if entry is not None
+            for each in _seen([receipt_path(work.trace, entry)])
+        }
+        self._keys: Ints = np.zeros(0, dtype=np.int64)
+        self._next = 0.0
+
+    @property
+    def distinct(self) -> int:
+        return len(self._keys)
+
+    def look(self) -> None:
+        """Takes in what has been finished since; seldom, however often it is called."""
+        if time.monotonic() < self._next:
+            return
+        fresh = [self._keys]
+        for folder in self._folders:
+            for each in _seen(folder.glob(f"*{_RECEIPT}")) - self._read:
+                self._read.add(each)
+                fresh += self._taken_in(each[0])
+        self._keys = np.unique(np.concatenate(fresh))
+        self._next = time.monotonic() + EVERY_S
+
+    def words(self) -> str:
+        bad = f"{self.bad_runs:,} runs violate something" if self.bad_runs else "no violation"
+        return f"{self.steps:,} steps, {self.distinct:,} distinct, {bad}"
+
+    def _taken_in(self, path: Path) -> list[Ints]:
+        """The keys of a range; none if it cannot be read, which others will say better."""
+        slim = path.with_name(path.name.replace(_RECEIPT, ".slim.parquet"))
+        try:
+            receipt = msgspec.json.decode(read_bytes(path), type=Receipt)
+            keys = pq.read_table(slim, columns=["key"])["key"].to_pylist()
+        except (OSError, msgspec.MsgspecError, ValueError):
+            return []
+        self.steps += receipt.steps
+        self.bad_runs += receipt.bad_runs
+        # Half of a key's 128 bits is enough to count them.
+        return [np.frombuffer(b"".join(key[:8] for key in keys), dtype=np.int64)]
+
+
+def _seen(paths: Iterable[Path]) -> set[tuple[Path, int]]:
+    """Of the files that are there, the time of their last change as well."""
+    found = set()
+    for path in paths:
+        with suppress(OSError):
+            found.add((path, path.stat().st_mtime_ns))
+    return found
+
+
+# --- campaigns ---
+
 FINDINGS: Final = "findings.json"
 TIMINGS: Final = "timings.json"
-SUMMARY: Final = "summary.json"
 ALARM: Final = ".alarm"
 STORE: Final = ".verdicts"
 FOLD: Final = 16
@@ -252,35 +332,19 @@ class _Run:
     # -- Conformance of one configuration
 
     def _outcome(self, configuration: Configuration) -> Outcome:
-        trace = self.directory / configuration.name
+        trace, name = self.directory / configuration.name, configuration.name
         manifest = read_manifest(trace)
         receipts = [self._receipt(trace, entry) for entry in manifest.parts]
-        name = configuration.name
-        files = ranges.steps_files(trace.absolute(), manifest.parts)
+        own = self.options
+        how = ConformOptions(own.backend, own.check, explain=EXPLAINED, specs=own.specs)
+        out = trace.absolute() / ranges.JUDGED
+        course = Course(trace, manifest, out, how, self._stage)
         with self._stage("distinct"):
-            merged = self._merged(trace, manifest.parts)
+            merged, facts = self._merged(trace, manifest.parts), course.facts()
         with self._stage("TLC"):
-            judgement, stored = self._judge(configuration, merged, files)
-        with self._stage("explain"):
-            explained = self._explain(trace, manifest, merged, judgement)
-        with self._stage("join"):
-            joined = self._join(trace, manifest, merged, judgement)
-            facts = [msgspec.json.decode(read_bytes(each.facts), type=Facts) for each in files]
-            evidence = Evidence(
-                directory=trace,
-                manifest=manifest,
-                facts=facts,
-                files=files,
-                merged=merged,
-                judgement=judgement,
-                explained=explained,
-                joined=joined,
-                seconds={},
-                backend=self.options.backend.name,
-                specs=self.options.specs,
-            )
-            summary = summarise(evidence)
-            write_json(trace / SUMMARY, _as_verb(summary))
+            judgement, stored = self._judge(configuration, merged, course.files)
+        summary = course.summary(facts, merged, judgement, {})
+        write_json(trace / SUMMARY, _as_verb(summary))
         self.told.progress("judged", 1, 1, name, summary["verdict"])
         return Outcome(configuration, manifest, tuple(receipts), merged, stored, summary)
 
@@ -298,8 +362,7 @@ class _Run:
         backend = self.options.backend
         if isinstance(backend, Spark):
             slim = backend.session.read.parquet(*map(str, (p.absolute() for p in paths)))
-            merged = backend.collect(merge_with_spark(slim), len(paths), SLIM)
-            return merged.sort_by("key").combine_chunks()
+            return merged_on_spark(backend, slim, len(paths))
         return merge_files(paths)
 
     def _judge(
@@ -355,32 +418,6 @@ class _Run:
             row = first.to_pylist()[0]
             what = f"step {row['step']}, {row['action']}, is not allowed by the spec"
             self._tell(configuration.name, row["run"], what)
-
-    def _explain(
-        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
-    ) -> dict[int, Explanation]:
-        rejected = judgement.numbers(REJECTED)
-        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
-        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
-        asked = [(number, run, step) for run, step, number in witnesses[:EXPLAINED]]
-        if not asked:
-            return {}
-        options = self.options
-        return explain(trace, manifest.parts, judgement, asked, options.check, options.specs)
-
-    def _join(
-        self, trace: Path, manifest: Manifest, merged: pa.Table, judgement: Judgement
-    ) -> pa.Table:
-        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
-        joined = JOINED.empty_table()
-        if numbers:
-            keys = [merged["key"][number].as_py() for number in numbers]
-            out = trace.absolute() / ranges.JUDGED
-            task = partial(join_part, trace.absolute(), out, manifest.parts, keys)
-            joined = self.options.backend.run(task, len(manifest.parts), JOINED)
-            joined = joined.sort_by([(name, "ascending") for name in ("run", "step", "key")])
-        pq.write_table(joined, trace / ranges.JUDGED / JOINED_RUNS, compression="zstd")
-        return joined
 
     # -- Times
 

@@ -1,9 +1,9 @@
 """Conformance of a trace: is every recorded run a behaviour of the specification?
 
-    parts -> checks on runs, canonical steps        in workers, by part (distinct.py, checks.py)
+    parts -> checks on runs, canonical steps        in workers, by part (classes.py, check.py)
           -> distinct classes, each with a count and its smallest witness    (pool or Spark)
           -> a verdict for each class               TLC, thousands in one JVM (judge.py)
-          -> joined back to every run that took it  in workers (joined.py)
+          -> joined back to every run that took it  in workers (explain.py)
           -> summary.json                           (summary.py)
 
 What TLC must judge grows with the number of distinct steps and not with the number of runs.
@@ -17,12 +17,12 @@ runs or without steps is no evidence and an error.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
@@ -31,7 +31,10 @@ import pyarrow.parquet as pq
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Backend, Pool, Progress, Spark
-from kraftcheck.traces.jobs.distinct import (
+from kraftcheck.traces.jobs.summary import Evidence, summarise
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.steps.classes import (
     SLIM,
     Facts,
     PartFiles,
@@ -39,24 +42,15 @@ from kraftcheck.traces.jobs.distinct import (
     merge,
     merge_with_spark,
 )
-from kraftcheck.traces.jobs.handed import specs_for
-from kraftcheck.traces.jobs.joined import JOINED, join_part
-from kraftcheck.traces.jobs.judge import (
-    CHUNK,
-    REJECTED,
-    UNKNOWN,
-    Explanation,
-    Judgement,
-    explain,
-    judge,
-)
-from kraftcheck.traces.jobs.step_frames import Under, as_it_is
-from kraftcheck.traces.jobs.summary import Evidence, summarise
-from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
+from kraftcheck.traces.steps.explain import JOINED, Explanation, explain, join_part
+from kraftcheck.traces.steps.judge import CHUNK, REJECTED, UNKNOWN, Judgement, judge, specs_for
+from kraftcheck.traces.steps.translation import Under, as_it_is
 from kraftcheck.traces.store import Manifest, PartEntry, read_manifest
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 SUMMARY = "summary.json"
 FOLDER = "conform"
@@ -109,6 +103,93 @@ def conform(
     return _Conform(directory, options or ConformOptions(), progress).run()
 
 
+@dataclass(frozen=True)
+class Course:
+    """What a trace goes through once its distinct steps are known, in `conform` and in a campaign.
+
+    directory: of the trace, as it was named. out: where what is known of parts lies. stage: runs
+    around each stage; tell: as the progress of `conform`.
+    """
+
+    directory: Path
+    manifest: Manifest
+    out: Path
+    options: ConformOptions
+    stage: Callable[[str], AbstractContextManager[None]]
+    tell: Progress = lambda *_: None
+
+    @property
+    def files(self) -> list[PartFiles]:
+        return [PartFiles.of(self.out, entry) for entry in self.manifest.parts]
+
+    def facts(self) -> list[Facts]:
+        return [_read_facts(part) for part in self.files]
+
+    def summary(
+        self,
+        facts: Sequence[Facts],
+        merged: pa.Table,
+        judgement: Judgement,
+        seconds: Mapping[str, float],
+    ) -> dict[str, Any]:
+        """Explains what was not accepted, joins it back to the runs, and sums everything up."""
+        with self.stage("explain"):
+            explained = self._explain(merged, judgement)
+        with self.stage("join"):
+            joined = self._join(merged, judgement)
+        evidence = Evidence(
+            directory=self.directory,
+            manifest=self.manifest,
+            facts=facts,
+            files=self.files,
+            merged=merged,
+            judgement=judgement,
+            explained=explained,
+            joined=joined,
+            seconds=seconds,
+            backend=self.options.backend.name,
+            specs=self.options.specs,
+        )
+        return summarise(evidence)
+
+    def _explain(self, merged: pa.Table, judgement: Judgement) -> dict[int, Explanation]:
+        """The rejected classes with the earliest witnesses, explained."""
+        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
+        rejected = judgement.numbers(REJECTED)
+        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
+        asked = [(number, run, step) for run, step, number in witnesses[: self.options.explain]]
+        if not asked:
+            return {}
+        options = self.options
+        return explain(
+            *(self.directory, self.manifest.parts, judgement, asked),
+            *(options.check, options.specs, options.under),
+        )
+
+    def _join(self, merged: pa.Table, judgement: Judgement) -> pa.Table:
+        """(class, run) for every class that was not accepted and every run that took it."""
+        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
+        keys = [merged["key"][number].as_py() for number in numbers]
+        joined = JOINED.empty_table()
+        if keys:
+            entries = self.manifest.parts
+            task = partial(join_part, self.directory.absolute(), self.out, entries, keys)
+            parts = len(entries)
+            joined = self.options.backend.run(
+                task, parts, JOINED, lambda done: self.tell("join", done, parts)
+            ).sort_by([("run", "ascending"), ("step", "ascending"), ("key", "ascending")])
+        pq.write_table(joined, self.out / JOINED_RUNS, compression="zstd")
+        return joined
+
+
+def merged_on_spark(
+    backend: Spark, slim: DataFrame, parts: int, done: Callable[[int], None] | None = None
+) -> pa.Table:
+    """The distinct steps of so many parts, by key; their slim rows are a frame."""
+    merged = backend.collect(merge_with_spark(slim), parts, SLIM, done)
+    return merged.sort_by("key").combine_chunks()
+
+
 class _Conform:
     def __init__(self, directory: Path, options: ConformOptions, progress: Progress | None) -> None:
         self.directory = directory
@@ -120,7 +201,8 @@ class _Conform:
         self.seconds: dict[str, float] = {}
         self.manifest: Manifest = read_manifest(directory)
         self.entries: Sequence[PartEntry] = self.manifest.parts
-        self.files = [PartFiles.of(self.out, entry) for entry in self.entries]
+        self.course = Course(directory, self.manifest, self.out, options, self._stage, self._tell)
+        self.files = self.course.files
 
     def run(self) -> Conformance:
         if not any(entry.runs for entry in self.entries):
@@ -130,7 +212,7 @@ class _Conform:
         self._begin()
         with self._stage("read"):
             merged = self._distinct()
-            facts = [_read_facts(part) for part in self.files]
+            facts = self.course.facts()
         if not sum(fact.steps for fact in facts):
             raise ToolError(f"{self.directory}: its runs have no steps: that is no evidence")
         with self._stage("judge"):
@@ -144,25 +226,9 @@ class _Conform:
                 under=self.options.under,
                 workers=self.options.backend,
             )
-        with self._stage("explain"):
-            explained = self._explain(merged, judgement)
-        with self._stage("join"):
-            joined = self._join(merged, judgement)
-        evidence = Evidence(
-            directory=self.directory,
-            manifest=self.manifest,
-            facts=facts,
-            files=self.files,
-            merged=merged,
-            judgement=judgement,
-            explained=explained,
-            joined=joined,
-            seconds=self.seconds,
-            backend=self.options.backend.name,
-            specs=self.options.specs,
-        )
+        summary = self.course.summary(facts, merged, judgement, self.seconds)
         tables = {name: digest(read_bytes(self.out / name)) for name in (JUDGED_STEPS, JOINED_RUNS)}
-        summary = {**summarise(evidence), "tables": tables}
+        summary = {**summary, "tables": tables}
         write_json(self.directory / SUMMARY, summary)
         return Conformance(summary["verdict"], summary["reasons"], summary)
 
@@ -185,38 +251,8 @@ class _Conform:
             self._tell("read", number, parts)
 
         if isinstance(backend, Spark):
-            frame = merge_with_spark(backend.frame(task, parts, SLIM))
-            merged = backend.collect(frame, parts, SLIM, done)
-            return merged.sort_by("key").combine_chunks()
+            return merged_on_spark(backend, backend.frame(task, parts, SLIM), parts, done)
         return merge(backend.run(task, parts, SLIM, done)).combine_chunks()
-
-    def _explain(self, merged: pa.Table, judgement: Judgement) -> dict[int, Explanation]:
-        """The rejected classes with the earliest witnesses, explained."""
-        runs, steps = merged["run"].to_pylist(), merged["step"].to_pylist()
-        rejected = judgement.numbers(REJECTED)
-        witnesses = sorted((runs[number], steps[number], number) for number in rejected)
-        asked = [(number, run, step) for run, step, number in witnesses[: self.options.explain]]
-        if not asked:
-            return {}
-        options = self.options
-        return explain(
-            *(self.directory, self.entries, judgement, asked),
-            *(options.check, options.specs, options.under),
-        )
-
-    def _join(self, merged: pa.Table, judgement: Judgement) -> pa.Table:
-        """(class, run) for every class that was not accepted and every run that took it."""
-        numbers = sorted(judgement.numbers(REJECTED) + judgement.numbers(UNKNOWN))
-        keys = [merged["key"][number].as_py() for number in numbers]
-        joined = JOINED.empty_table()
-        if keys:
-            task = partial(join_part, self.directory.absolute(), self.out, self.entries, keys)
-            parts = len(self.entries)
-            joined = self.options.backend.run(
-                task, parts, JOINED, lambda done: self._tell("join", done, parts)
-            ).sort_by([("run", "ascending"), ("step", "ascending"), ("key", "ascending")])
-        pq.write_table(joined, self.out / JOINED_RUNS, compression="zstd")
-        return joined
 
     def _tell(self, stage: str, done: int, total: int) -> None:
         if self.progress:
@@ -270,10 +306,8 @@ def _read_facts(part: PartFiles) -> Facts:
 
 def write_json(path: Path, value: object) -> None:
     """Sealed, whole or not at all, the same bytes for equal values."""
-    encoded = sealed(msgspec.json.format(msgspec.json.encode(value), indent=1))
-    temporary = path.with_name(f".{path.name}.new")
+    data = sealed(msgspec.json.format(msgspec.json.encode(value), indent=1))
     try:
-        temporary.write_bytes(encoded)
-        temporary.replace(path)
+        replace_file(path, data)
     except OSError as error:
         raise TraceError(f"{error.filename or path}: {error.strerror}") from None

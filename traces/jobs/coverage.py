@@ -9,7 +9,7 @@ so the coverage of any number of runs, and how it grew, is a sum and a minimum.
     effect   an action and the kinds of messages that the step sent
     role     an action and the role of the node that took it, as it was before
 
-Decisions of the protocol are a fifth kind, found in another way (rules_met.py).
+Decisions of the protocol are a fifth kind, found in another way (novelty.py).
 
 Beside it stands the estimate of what is still unseen (`unseen`), from how often things were seen.
 """
@@ -23,8 +23,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.traces.jobs.arrays import Ints, Occurrences, ints, lists, tally
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import Ints, Occurrences, ints, lists, tally
 
 KINDS: Final = ("action", "ignored", "error", "effect", "role")
 
@@ -46,7 +46,7 @@ class _Coded(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Played(msgspec.Struct, frozen=True, gc=False):
-    """What a row's role follows from, as protocols.py has it; of some protocols nothing."""
+    """What a row's role follows from, as its protocol has it; of some nothing."""
 
     role: str = ""
     status: str = ""

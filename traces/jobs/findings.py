@@ -9,6 +9,12 @@ memory, the backend, or on what was judged in an earlier campaign.
 Three-valued (docs/campaigns.md): a configuration is *violated* when the spec, a check, an invariant
 or a promise is; else *unknown* when a step or a history could not be judged, or runs are missing;
 else it holds. A campaign is the worst of its configurations.
+
+## distributions
+How a figure is distributed over many logs: quantiles, and bins on a logarithmic scale.
+
+Bins are the same for all figures and campaigns (1, 2, 5, 10, 20 ...), so that two campaigns can be
+laid beside each other.
 """
 
 from __future__ import annotations
@@ -28,19 +34,52 @@ from kraftcheck.reference.runner.scenarios import SCENARIOS
 from kraftcheck.reference.runner.watching import decisions_of
 from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS
 from kraftcheck.traces.jobs import coverage, ranges
-from kraftcheck.traces.jobs.arrays import Ints
-from kraftcheck.traces.jobs.distributions import distribution
 from kraftcheck.traces.jobs.guidance import read_generation, ways_of
 from kraftcheck.traces.jobs.histories import ANOMALIES, VERDICTS
 from kraftcheck.traces.jobs.measures import MEASURES
-from kraftcheck.traces.jobs.novelty import RAISED, RULE, SOMETIMES, conditions_of
+from kraftcheck.traces.jobs.novelty import RAISED, RULE, SOMETIMES, WATCHED_RUNS, conditions_of
 from kraftcheck.traces.jobs.plan import Configuration, Plan
-from kraftcheck.traces.jobs.protocols import actions_of
 from kraftcheck.traces.jobs.ranges import Receipt
-from kraftcheck.traces.jobs.rules_met import WATCHED_RUNS
 from kraftcheck.traces.jobs.smallest import shown
 from kraftcheck.traces.jobs.summary import replay_command
+from kraftcheck.traces.steps.record import Ints, actions_of
 from kraftcheck.traces.store import Manifest
+
+# --- distributions ---
+
+EDGES: Final = [step * 10**power for power in range(18) for step in (1, 2, 5)]
+"""Where bins begin; zero has one of its own."""
+QUANTILES: Final = (50, 90, 99)
+
+
+def distribution(values: Ints) -> dict[str, Any]:
+    """Of values from 0 on, at least one: how many, how many are zero, sum, quantiles, maximum, and
+    bins as [from, below, how many] without empty ones at either end.
+
+    A quantile is the smallest value that so many per cent do not exceed.
+    """
+    ordered = np.sort(values)
+    count = len(ordered)
+    quantiles = {f"p{q}": int(ordered[max(-(-count * q // 100) - 1, 0)]) for q in QUANTILES}
+    places = np.searchsorted(EDGES, ordered[ordered > 0], side="right")
+    counts = np.bincount(places, minlength=1)
+    used = np.flatnonzero(counts)
+    bins = []
+    if len(used):
+        for place in range(int(used[0]), int(used[-1]) + 1):
+            below = EDGES[place] if place < len(EDGES) else EDGES[-1] * 10
+            bins.append([EDGES[place - 1], below, int(counts[place])])
+    return {
+        "count": count,
+        "zero": int((ordered == 0).sum()),
+        "sum": int(ordered.sum()),
+        **quantiles,
+        "most": int(ordered[-1]),
+        "bins": bins,
+    }
+
+
+# --- findings ---
 
 FINDINGS_VERSION: Final = 2
 LISTED: Final = 20

@@ -4,7 +4,7 @@ A frame of parts (`parts_of`) has a row for each part of a recorded trace; ids o
 steps are a part's own, so a part is the unit that questions are put to. Each function asks one
 question of every part, declares the schema of the answer, and computes nothing before Spark does.
 What clients saw is asked of table `runs` alone (histories.py), and distinct steps of several parts
-are merged by `merge_with_spark` (distinct.py).
+are merged by `merge_with_spark` (classes.py).
 
     parts = parts_of(session, Path("runs/campaign/partition"))
     merge_with_spark(distinct_steps(parts)).count()
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 
 from kraftcheck.traces.jobs import coverage, measures as how_runs_went
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.coverage import FEATURES
-from kraftcheck.traces.jobs.distinct import SLIM, Classes
 from kraftcheck.traces.jobs.measures import MEASURES
 from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.classes import SLIM, Classes
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.store import read_manifest, read_part
 
 if TYPE_CHECKING:

@@ -55,9 +55,9 @@ from kraftcheck.reference.sim.genomes import (
     encode,
     settings,
 )
-from kraftcheck.traces.jobs.arrays import Ints
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import replace_file, sealed
+from kraftcheck.traces.steps.record import Ints
 from kraftcheck.traces.store import Campaign, read_versioned
 
 GUIDED: Final = "guided"

@@ -26,7 +26,6 @@ from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import UNKNOWN, VIOLATED
 from kraftcheck.traces.formats.trace import objects_of
 from kraftcheck.traces.history import HistoryError
-from kraftcheck.traces.jobs.arrays import Ints, ints
 from kraftcheck.traces.jobs.promised import (
     has_control_records,
     judge_objects,
@@ -34,6 +33,7 @@ from kraftcheck.traces.jobs.promised import (
     promises_of,
 )
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import Ints, ints
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.traces.jobs.arrays import Flags, Ints, Occurrences, ints, lists, whole
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import Ints, Mask, Occurrences, ints, lists, whole
 
 QUORUM_ITSELF: Final = -1
 """In place of a partition: the quorum of a run of scenario `cluster`."""
@@ -164,7 +164,7 @@ class _Timeline:
     def leaderless(self, before: Ints, after: Ints) -> dict[str, Ints]:
         leaders = self.sums(after - before)
         known = self.sums((leaders > 0).astype(np.int64)) > 0
-        gone: Flags = known & (leaders == 0)
+        gone: Mask = known & (leaders == 0)
         begins = gone & ~np.append(False, gone[:-1] & (self.thread[1:] == self.thread[:-1]))
         spans = self.per_thread(begins.astype(np.int64))
         longest = np.zeros(len(self.start), dtype=np.int64)

@@ -5,7 +5,7 @@ names what it was made from (`basis`: the part's own digests, the code and the s
 what was made, with digests. A receipt of another basis, or that is damaged, or whose files are not
 all as it says, is none: the range is judged again, and simulated again only if its part is missing.
 
-    <stem>.classes, .keys, .facts    the steps of the range (distinct.py)
+    <stem>.classes, .keys, .facts    the steps of the range (classes.py)
     <stem>.slim                      its distinct steps: key, count, first witness
     <stem>.verdicts, .anomalies      what clients saw (histories.py)
     <stem>.measures                  how the runs went (measures.py)
@@ -37,19 +37,18 @@ from kraftcheck.reference.protocols import KINDS, sources_of_others
 from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.reference.sim.genomes import Choices
-from kraftcheck.traces.jobs.checks import Finding
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.coverage import features
-from kraftcheck.traces.jobs.distinct import Facts, PartFiles, examined, uncollected
 from kraftcheck.traces.jobs.guidance import GENOMES, genomes_of, genomes_table
 from kraftcheck.traces.jobs.histories import judge_histories
 from kraftcheck.traces.jobs.measures import measure
-from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, sometimes
-from kraftcheck.traces.jobs.rules_met import rules_met
+from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, rules_met, sometimes
 from kraftcheck.traces.jobs.simulate import Range, missing_ranges
-from kraftcheck.traces.jobs.step_frames import libraries
 from kraftcheck.traces.schema import PartTables, TraceError
 from kraftcheck.traces.sealed import Unsealed, digest, replace_file, sealed, unsealed
+from kraftcheck.traces.steps.check import Finding
+from kraftcheck.traces.steps.classes import Facts, PartFiles, examined, uncollected
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.translation import libraries
 from kraftcheck.traces.store import (
     Campaign,
     Manifest,
@@ -69,7 +68,7 @@ ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 LEARNED: Final = ("met", "genomes")
 """And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
-JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs")
+JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs", "traces/steps")
 # The package. In a checkout a link leads here, which must not be resolved.
 _ROOT: Final = Path(__file__).absolute().parents[2]
 NOTED: Final = 20
@@ -458,8 +457,3 @@ def read_answer(trace: Path, entry: PartEntry, name: str, schema: pa.Schema) -> 
         return pq.read_table(path, schema=schema)
     except (OSError, pa.ArrowException) as error:
         raise TraceError(f"{path}: {error}; remove it, and its range is judged again") from None
-
-
-def steps_files(trace: Path, entries: Sequence[PartEntry]) -> list[PartFiles]:
-    """Where the steps of each range lie."""
-    return [PartFiles.of(trace / JUDGED, entry) for entry in entries]

@@ -25,14 +25,22 @@ from kraftcheck.osutil.commands import command
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import KINDS, components_of, kind_of, nodes_of
 from kraftcheck.reference.runner.scenarios import FAMILIES
-from kraftcheck.traces.jobs.checks import CHECKS, Finding
-from kraftcheck.traces.jobs.columns import Ints
-from kraftcheck.traces.jobs.distinct import FIRST_ROW, KEYS, Facts, PartFiles, RunNote, most
-from kraftcheck.traces.jobs.judge import REJECTED, UNKNOWN, Explanation, Judgement
-from kraftcheck.traces.jobs.protocols import actions_of, decode_constants
-from kraftcheck.traces.jobs.step_frames import frame_digest
-from kraftcheck.traces.jobs.sums import demand_all_classed, demand_all_joined
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.steps.check import CHECKS, Finding
+from kraftcheck.traces.steps.classes import (
+    FIRST_ROW,
+    KEYS,
+    Facts,
+    PartFiles,
+    RunNote,
+    demand_all_classed,
+    demand_all_joined,
+    most,
+)
+from kraftcheck.traces.steps.explain import Explanation
+from kraftcheck.traces.steps.judge import REJECTED, UNKNOWN, Judgement
+from kraftcheck.traces.steps.record import Ints, actions_of, decode_constants
+from kraftcheck.traces.steps.translation import frame_digest
 from kraftcheck.traces.store import Manifest, version
 from tla_utils import find_jar, find_java
 

@@ -33,15 +33,21 @@ from kraftcheck.reference.kit.fields import Kind, fields_of
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_named, kind_of, peers_of
 from kraftcheck.traces.jobs import frames
-from kraftcheck.traces.jobs.arrays import Occurrences, ints, lists, whole
 from kraftcheck.traces.jobs.conform import FOLDER, JOINED_RUNS, JUDGED_STEPS, read_judged
 from kraftcheck.traces.jobs.histories import ANOMALIES, READS, VERDICTS, judge_histories
-from kraftcheck.traces.jobs.joined import JOINED
-from kraftcheck.traces.jobs.judge import JUDGED
 from kraftcheck.traces.jobs.measures import MEASURES, measure
-from kraftcheck.traces.jobs.protocols import decode_step_constants, types_of_inputs
-from kraftcheck.traces.jobs.shapes import shape_of_inputs, shape_of_row
 from kraftcheck.traces.schema import OPERATION, STATISTICS, VIOLATION, Field, PartTables
+from kraftcheck.traces.steps.explain import JOINED
+from kraftcheck.traces.steps.judge import JUDGED
+from kraftcheck.traces.steps.record import (
+    Occurrences,
+    decode_step_constants,
+    ints,
+    lists,
+    types_of_inputs,
+    whole,
+)
+from kraftcheck.traces.steps.translation import shape_of_inputs, shape_of_row
 from kraftcheck.traces.store import read_manifest, read_part
 from tla_utils.errors import ToolError
 from tla_utils.stepvalues import FunctionOf, RecordOf, SequenceOf, SetOf, Shape, UnionOf

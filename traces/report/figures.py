@@ -44,7 +44,7 @@ def quantity(number: float, unit: str) -> str:
 
 
 def histogram(distribution: Mapping[str, Any], unit: str) -> str:
-    """The bins of a distribution (traces/jobs/distributions.py); zero has a bar of its own."""
+    """The bins of a distribution (traces/jobs/findings.py); zero has a bar of its own."""
     bins = [(quantity(low, unit), number) for low, _, number in distribution["bins"]]
     if distribution["zero"]:
         bins.insert(0, ("0", distribution["zero"]))

@@ -147,7 +147,7 @@ def check_version(version: str) -> None:
     """Raises ArtifactError: no hashes are known of it."""
     if version not in versions():
         known = ", ".join(versions())
-        raise ArtifactError(f"no hashes are known of Apache Kafka {version}; known are {known}")
+        raise ArtifactError(f"no hashes for Apache Kafka {version}; known versions: {known}")
 
 
 def class_path(version: str = DEFAULT, own: Path | None = None, of: str = "quorum") -> ClassPath:

@@ -23,8 +23,6 @@ class MovingChecker(PartitionChecker):
 class MovingMachine(PartitionMachine):
     """A partition whose replicas move."""
 
-    stands_by_rows = False  # WeakIsr asks the metadata who has left since.
-
     def make_handlers(self, bug: str | None) -> tuple[MovingBrokers, MovingController]:
         return handlers_of(self.constants, substitution(bug, self.constants))
 

@@ -16,7 +16,6 @@ from kraftcheck.reference.kit.cover import Composition, LocalMove, Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS, BrokerHandlers
 from kraftcheck.reference.partition.controller import (
     CONTROLLER_HANDLERS,
-    PartitionControllerHandlers,
 )
 from kraftcheck.reference.partition.cover.mutants import mutants
 from kraftcheck.reference.partition.messages import (
@@ -26,18 +25,12 @@ from kraftcheck.reference.partition.messages import (
     MESSAGES,
     NO_REQUEST,
     BrokerCrash,
-    BrokerFlush,
-    BrokerRestart,
-    CheckpointHighWatermark,
     ConsumerFetchRequest,
     ControlledShutdown,
-    ControllerFailover,
     ControllerRequestTimeout,
     DeleteRecordsRequest,
-    Election,
     ElectLeaders,
     Input,
-    IsrShrinkTimeout,
     ListOffsetsRequest,
     Message,
     MetadataRecord,
@@ -48,14 +41,11 @@ from kraftcheck.reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaFetchTimeout,
     ReplicaLagTimeout,
-    SendAlterPartition,
-    SendHeartbeat,
-    SendRegistration,
-    SendReplicaFetch,
-    SessionTimeout,
     Timestamp,
 )
+from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.rules import PartitionRules
+from kraftcheck.reference.partition.system import of_broker, of_clients, of_controller, produce
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
     UNDEFINED,
@@ -64,8 +54,6 @@ from kraftcheck.reference.partition.types import (
     PartitionConstants,
     initial_controller,
     initial_row,
-    is_leader,
-    is_up,
 )
 from tla_utils import ToolError
 from tla_utils.settings import Settings
@@ -95,17 +83,6 @@ ASSIGNMENTS: Final[Mapping[str, tuple[int, ...]]] = {"One": (0,), "Two": (0, 1),
 CLIENT: Final = 0
 """The one client, and the one producer."""
 
-_ALWAYS: Final[tuple[Input, ...]] = (
-    SendRegistration(),
-    SendHeartbeat(),
-    ControlledShutdown(),
-    BrokerRestart(),
-    IsrShrinkTimeout(),
-    SendAlterPartition(),
-    SendReplicaFetch(),
-    BrokerFlush(),
-    CheckpointHighWatermark(),
-)
 PartitionRow: TypeAlias = BrokerRow | ControllerRow
 Log: TypeAlias = tuple[MetadataRecord, ...]
 Replacement: TypeAlias = type[PartitionRules] | type[BrokerHandlers]
@@ -156,7 +133,10 @@ class PartitionComposition(Composition):
         self.bounds = bounds
         self.clients = clients
         self.led = led
-        self._brokers, self._controller = _handlers(constants, replacement)
+        self._handle = PARTITION.handlers(
+            constants,
+            lambda base: replacement if replacement and issubclass(replacement, base) else base,
+        )
 
     # --- The first state.
 
@@ -176,14 +156,15 @@ class PartitionComposition(Composition):
         row = initial_controller(self.constants)
         if not self.led:
             return row, ()
-        elected = self._controller.step(row, ElectLeaders("ONLINE"))
+        elected = self._handle(CONTROLLER, row, ElectLeaders("ONLINE"))
         assert elected is not None, "an election is never disabled"
         return elected.row, self.split(elected.sent)[1]
 
     def _told(self, node: int, row: BrokerRow, log: Log) -> BrokerRow:
-        outcome = self._brokers.step(node, row, MetadataUpdate(INITIAL_OFFSET, log))
+        outcome = self._handle(node, row, MetadataUpdate(INITIAL_OFFSET, log))
         assert outcome is not None, "a running broker reads metadata"
-        return outcome.row
+        told: BrokerRow = outcome.row
+        return told
 
     # --- Moves.
 
@@ -202,61 +183,29 @@ class PartitionComposition(Composition):
         self, node: int, row: PartitionRow, spent: Mapping[str, int], shared: Log
     ) -> Iterator[LocalMove]:
         if isinstance(row, ControllerRow):
-            inputs: Iterable[Input] = self.controller_inputs()
+            inputs: Iterable[Input] = of_controller(self.constants)
         else:
-            inputs = (*self.broker_inputs(node, row, shared), *self._asked(node, row, spent))
+            asked = of_clients(node, row, self.produce(node, spent["records"]))
+            inputs = (*self.broker_inputs(node, row, shared), *asked)
         for input in inputs:
             action = ACTIONS[type(input)]
             if action in self.moves:
                 yield LocalMove(action, input, BUDGET.get(action))
-
-    def controller_inputs(self) -> Iterator[Input]:
-        for broker in self.constants.brokers:
-            yield SessionTimeout(broker)
-        for election in get_args(Election):
-            yield ElectLeaders(election)
-        yield ControllerFailover()
 
     def broker_inputs(self, node: int, row: BrokerRow, log: Log) -> Iterator[Input]:
         """Every input that is no message, whether or not the row has a use for it."""
         offset = row.image.offset
         for end in range(offset + 1, INITIAL_OFFSET + len(log) + 1):
             yield MetadataUpdate(offset, log[offset - INITIAL_OFFSET : end - INITIAL_OFFSET])
-        yield from _ALWAYS
-        for request in dict.fromkeys((row.controller_request, row.alter_request)):
-            yield ControllerRequestTimeout(request)
-        yield from (ReplicaFetchTimeout(m) for m in row.fetching)
-        yield from (ProduceTimeout(p.request) for p in row.parked)
-        yield from (ReplicaLagTimeout(r) for r in self.constants.brokers if r != node)
+        yield from of_broker(self.constants, node, row)
+        yield ControlledShutdown()
         for keep in range(len(row.log) + 1):
             yield BrokerCrash(keep, UNDEFINED)
 
-    def _asked(self, node: int, row: BrokerRow, spent: Mapping[str, int]) -> Iterator[Input]:
-        """What clients ask in the model."""
-        if is_leader(row):
-            yield self.produce(node, spent["records"])
-        if not is_up(row):
-            return
-        for offset in range(len(row.log) + 2):
-            for from_follower in (False, True):
-                yield ConsumerFetchRequest(CLIENTS, node, CLIENT, UNDEFINED, offset, from_follower)
-        for timestamp in get_args(Timestamp):
-            yield ListOffsetsRequest(CLIENTS, node, CLIENT, UNDEFINED, timestamp)
-        for offset in range(len(row.log) + 1):
-            yield DeleteRecordsRequest(CLIENTS, node, CLIENT, offset)
-
     def produce(self, node: int, count: int) -> ProduceRequest:
         """What the client produces when it has produced `count` records."""
-        return ProduceRequest(
-            source=CLIENTS,
-            destination=node,
-            client=CLIENT,
-            acks=-1 if self.clients.acks_all else 1,
-            values=(count + 1,),
-            producer=CLIENT if self.clients.idempotent else UNDEFINED,
-            producer_epoch=0 if self.clients.idempotent else UNDEFINED,
-            sequence=count if self.clients.idempotent else UNDEFINED,
-        )
+        acks = -1 if self.clients.acks_all else 1
+        return produce(node, count + 1, acks, CLIENT, self.clients.idempotent)
 
     def within(self, row: PartitionRow) -> bool:
         if not isinstance(row, ControllerRow):
@@ -268,11 +217,7 @@ class PartitionComposition(Composition):
         )
 
     def outcomes(self, node: int, row: Any, input: Any) -> Sequence[Result]:
-        outcome: Any
-        if node == CONTROLLER:
-            outcome = self._controller.step(row, input)
-        else:
-            outcome = self._brokers.step(node, row, input)
+        outcome = self._handle(node, row, input)
         return [] if outcome is None else [Result(outcome.row, outcome.sent, outcome.ignored)]
 
     # --- What nobody does.
@@ -281,7 +226,7 @@ class PartitionComposition(Composition):
         self, node: int, row: PartitionRow, incoming: Sequence[Message], shared: Log
     ) -> Iterator[Input]:
         if isinstance(row, ControllerRow):
-            yield from self.controller_inputs()
+            yield from of_controller(self.constants)
             return
         yield from self.broker_inputs(node, row, shared)
         offset = row.image.offset
@@ -317,19 +262,6 @@ class PartitionComposition(Composition):
 
     def mutants(self, message: Message) -> Iterator[Message]:
         return mutants(message, self.constants.brokers)
-
-
-def _handlers(
-    constants: PartitionConstants, replacement: Replacement | None
-) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
-    """The reference's handlers, or those of a bug."""
-    rules = PartitionRules(constants)
-    if replacement is not None and issubclass(replacement, PartitionRules):
-        rules = replacement(constants)
-    kind = BrokerHandlers
-    if replacement is not None and issubclass(replacement, BrokerHandlers):
-        kind = replacement
-    return kind(constants, rules), PartitionControllerHandlers(constants, rules)
 
 
 def composition_of(

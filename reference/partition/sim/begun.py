@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from kraftcheck.reference.partition.messages import (
     BROKER_INPUTS,
@@ -37,6 +36,7 @@ from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.sim.scenario import PartitionScenario
 from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
+from kraftcheck.reference.partition.system import comes_once, listing_first
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED
 from kraftcheck.reference.sim.begun import Mail, Possible, begin_with
 from kraftcheck.reference.sim.choices import Chooser, stream_of_option
@@ -55,11 +55,6 @@ FIRST_CLIENT: Final = 100
 _OF: Final[dict[str, type[Any]]] = {
     each.__name__: each for each in (*BROKER_INPUTS, *CONTROLLER_INPUTS)
 }
-
-
-def comes_once(source: int, destination: int) -> bool:
-    """What is from a client or the controller, or to them, comes once and in order (network.py)."""
-    return min(source, destination) < 0
 
 
 def _input(node: int, kind: str, *given: str) -> Input:
@@ -169,8 +164,7 @@ class BegunSimulation(PartitionSimulation):
     def _elects(self, broker: int, election: ElectLeaders) -> bool:
         """An election before which the replicas were listed anew, this one first, as a reassignment
         to the same replicas in another order does (steered/schedule.py)."""
-        others = [n for n in self.constants.replicas if n != broker]
-        listed = replace(self.constants, replicas=(broker, *others))
+        listed = listing_first(self.constants, broker)
         known = self._states[CONTROLLER].known
         self._states[CONTROLLER] = self._memo.machine(listed).state(CONTROLLER, known)
         made = self._takes(CONTROLLER, election)

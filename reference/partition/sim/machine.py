@@ -37,7 +37,6 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.replay import CommittedBatch, replay
 from kraftcheck.reference.partition.rules import PartitionRules
-from kraftcheck.reference.partition.sim.outlooks import Outlooks
 from kraftcheck.reference.partition.types import (
     NOBODY,
     UNDEFINED,
@@ -70,8 +69,6 @@ def broker_handlers_for(
 class PartitionMachine(Machine):
     """A partition: its brokers and its controller."""
 
-    stands_by_rows = True
-    """Whether what properties look at is in rows and in what the checker knows (outlooks.py)."""
     controller_timeout: ClassVar[type[Any]] = ControllerRequestTimeout
     """A request to the controller was not answered: directories have a type of their own."""
 
@@ -80,7 +77,6 @@ class PartitionMachine(Machine):
         self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
         self._known_wants: dict[tuple[type[Any], tuple[Any, ...]], KnownInput] = {}
-        self.outlooks = Outlooks(memo.enabled and self.stands_by_rows)
         self.brokers, self.controller = self.make_handlers(memo.bug)
 
     def make_handlers(self, bug: str | None) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
@@ -113,10 +109,6 @@ class PartitionMachine(Machine):
         wants = self._same_wants.setdefault(wanted, wanted)
         return State(self, node, known, known.row, is_up(known.row), wants, {})
 
-    def forget(self) -> None:
-        super().forget()
-        self.outlooks.forget()
-
     def noted(self, before: State, outcome: Any, inert: bool) -> int:
         """What the scheduler must look at after a broker's step, and what its checker."""
         bits = notable(before.row, outcome.row, outcome.sent)
@@ -133,8 +125,6 @@ class PartitionMachine(Machine):
         broker = before.node not in CONTROLLERS
         inert = broker and self.is_inert(before.row, outcome.row, sent)
         bits = self.noted(before, outcome, inert) if broker else _written(outcome)
-        if inert and not after.face:
-            after.face = before.face
         return Step(
             before=before,
             input=input,

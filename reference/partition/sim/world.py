@@ -36,7 +36,6 @@ from kraftcheck.reference.partition.sim.machine import (
 )
 from kraftcheck.reference.partition.sim.network import PartitionNetwork
 from kraftcheck.reference.partition.sim.options import PartitionOptions, configuration_of
-from kraftcheck.reference.partition.sim.outlooks import Outlook
 from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.scenario import Paces
 from kraftcheck.reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
@@ -95,8 +94,6 @@ class PartitionWorld(EventLoop):
         self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
         self._checker = self._machine.new_checker()
         self._promised = True
-        self._outlooks = self._machine.outlooks
-        self._outlook = self._stands()
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
         self.losses = Losses(self.brokers, self.row)
@@ -169,10 +166,6 @@ class PartitionWorld(EventLoop):
         """In the run, so far."""
         return self.handler_calls
 
-    def _stands(self, before: Outlook | None = None) -> Outlook:
-        """How things stand, by what the checker knows."""
-        return self._outlooks.of(self._states.values(), self._checker, self._promised, before)
-
     # --- Steps
 
     def deliver(self, node: int, message: KnownInput) -> None:
@@ -208,7 +201,7 @@ class PartitionWorld(EventLoop):
                 return None
         self.record(step)
         self._states[node] = step.after
-        if step.inert and self._outlook.settled:
+        if step.inert and self._checker.is_settled:
             # Nobody has looked at the rows as they were, so they may change in place.
             rows: Any = self._world.rows
             rows[node] = step.after.row
@@ -246,49 +239,35 @@ class PartitionWorld(EventLoop):
             after = PartitionState(world.rows, step.after.row, metadata)
             self._world = after
             self._note_controller(world.controller, after.controller)
-            known = self._outlook.after.get(step)
-            if known is not None:
-                self._checker.read(metadata)
-                self._outlook = known
-                self._outlooks.looked_up += 1
-            elif self._options.watched:
+            if self._options.watched:
                 self._look_at(node, step, world, after)
             return
         row = step.after.row
         if self._options.watched:
-            known = self._outlook.after.get(step)
-            if known is None or self._checker.has_misread(step.before.row, row):
-                after = PartitionState({**world.rows, node: row}, world.controller, world.metadata)
-                self._world = after
-                self._look_at(node, step, world, after)
-                return
-            self._outlook = known
-            self._outlooks.looked_up += 1
-        rows: Any = world.rows
-        rows[node] = row
+            after = PartitionState({**world.rows, node: row}, world.controller, world.metadata)
+            self._world = after
+            self._look_at(node, step, world, after)
+        else:
+            rows: Any = world.rows
+            rows[node] = row
 
     def _look_at(
         self, node: int, step: Step, before: PartitionState, after: PartitionState
     ) -> None:
-        """A step that was never taken from where things stand, or may have broken something."""
-        checker, outlook = self._checker, self._outlook
-        if outlook.known is not None:
-            checker.recall(outlook.known)
-        suspicious = bool(step.notable & SUSPICIOUS)
+        """A step that may have broken something."""
+        checker = self._checker
         if node == CONTROLLER:
             violated = checker.after_controller_step(before, after)
         else:
             answers = step.sent if step.notable & ANSWERS else ()
             sent = tuple([message.value for _, message in answers])
+            suspicious = bool(step.notable & SUSPICIOUS)
             violated = checker.after_harmful_step(node, before, after, sent, suspicious)
         if violated is not None:
             explanation = violated.check(before, after, checker.history, self._machine.brokers)
             assert explanation is not None, "what was violated a moment ago still is"
             self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
             self.end(STOPPED)
-        self._outlook = self._stands(outlook)
-        if violated is None and not suspicious:
-            self._outlooks.harmless(outlook, step, self._outlook)
 
     def misnumbered(self, explanation: str) -> None:
         if self._options.watched:
@@ -321,10 +300,7 @@ class PartitionWorld(EventLoop):
         if promised(configuration_of(self._options), envelope).nothing:
             self._promised = False
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
-            if self._outlook.known is not None:
-                self._checker.recall(self._outlook.known)
             self._checker.judge_only(names)
-            self._outlook = self._stands()
 
     def _follow_up(self, node: int, step: Step) -> None:
         notable = step.notable

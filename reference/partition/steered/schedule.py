@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from kraftcheck.reference.partition.messages import (
     CLIENT_REQUESTS,
@@ -50,6 +49,7 @@ from kraftcheck.reference.partition.steered.world import (
     name_of,
     resending_words,
 )
+from kraftcheck.reference.partition.system import listing_first
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
@@ -169,10 +169,7 @@ class PartitionSchedule(Steering):
         self.do(node, BrokerCrash(keep, corrupt))
 
     def elect(self, election: Election, broker: int) -> None:
-        """An election before which the replicas were listed anew, this one first. (Kafka:
-        AlterPartitionReassignments with the same replicas in another order moves no data. Of C14
-        nothing else is here.)
-        """
+        """An election before which the replicas were listed anew, this one first."""
         words = self.electing_words(election, broker)
         self._states[CONTROLLER] = self._listing_first(broker)
         try:
@@ -186,9 +183,8 @@ class PartitionSchedule(Steering):
 
     def _listing_first(self, broker: int) -> State:
         """The controller as it is, where the assignment begins with this broker."""
-        others = [n for n in self.constants.replicas if n != broker]
-        constants = replace(self.constants, replicas=(broker, *others))
-        return self._memo.machine(constants).state(CONTROLLER, self._states[CONTROLLER].known)
+        listed = listing_first(self.constants, broker)
+        return self._memo.machine(listed).state(CONTROLLER, self._states[CONTROLLER].known)
 
     # --- Which moves there are
 

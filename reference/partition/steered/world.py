@@ -44,6 +44,7 @@ from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
+from kraftcheck.reference.partition.system import comes_once
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
@@ -383,8 +384,7 @@ class Steering(PartitionWorld):
         found, heads = [], set[Link]()
         for message in self.waiting:
             link = message.value.source, message.value.destination
-            in_order = min(link) < 0
-            if self.passes(message) and not (in_order and link in heads):
+            if self.passes(message) and not (comes_once(*link) and link in heads):
                 found.append(message)
             heads.add(link)
         return found

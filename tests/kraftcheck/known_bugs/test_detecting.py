@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kraftcheck import exits
 from kraftcheck.cli import cli
-from kraftcheck.known_bugs import detecting, witnesses
+from kraftcheck.known_bugs import detecting
 from kraftcheck.known_bugs.detecting import Asked, Detection, detect
 from kraftcheck.known_bugs.oracles import Oracle
 from kraftcheck.known_bugs.runs import consult
@@ -67,7 +67,8 @@ def test_a_bug_that_never_answered_otherwise_is_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Z10 is about a sole voter, and these runs have three.
-    monkeypatch.setattr(witnesses, "GROUNDS", {"Z10": {"voters": 3}})
+    three = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})
+    monkeypatch.setattr(detecting, "hunt_of", lambda entry, seed: three)
     (found,) = detections(tmp_path, "Z10", "invariants", at={}, runs=20)
     assert (found.verdict, found.code) == ("unknown", exits.UNKNOWN)
     assert "check_quorum_applies, asked" in found.said and "as the correct rule does" in found.said

@@ -13,7 +13,7 @@ from kraftcheck.known_bugs import attempts, oracles, own_runs, related, schedule
 from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.known_bugs.own_overlay import read_overlay
 from kraftcheck.known_bugs.own_rules import known, read_rules
-from kraftcheck.known_bugs.own_runs import OfRuns, Wanted, lost_levels, try_runs
+from kraftcheck.known_bugs.own_runs import OfRuns, Wanted, try_runs
 from kraftcheck.known_bugs.related import Known
 from kraftcheck.known_bugs.runs import record_numbers
 from kraftcheck.known_bugs.trying import concluded
@@ -66,9 +66,9 @@ def test_rules_that_fail_are_blamed_with_their_line(tmp_path: Path) -> None:
 def test_lost_levels_are_told(tmp_path: Path) -> None:
     # Z06's own hunt: run 10 is where its clients see it.
     hunt = Hunt(scenario="quorum", bug="Z06")
-    (found,), undecided = lost_levels(record_numbers(tmp_path, hunt, UNWATCHED, [10]))
+    (found,), undecided = oracles.histories(record_numbers(tmp_path, hunt, UNWATCHED, [10]))
     assert found.what.startswith("promised durable-prefix, kept ")
-    assert (found.oracle, [*found.said], undecided) == ("histories", [10], [])
+    assert (found.oracle, [*found.said], undecided) == ("histories", [10], "")
 
 
 @pytest.mark.tlc
@@ -103,7 +103,7 @@ def test_where_time_is_short_what_the_schedules_show_is_told(
 
 def plant_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     """More is promised than the correct protocol keeps: followers serve old records."""
-    monkeypatch.setattr(own_runs, "Options", lambda: Options(level="linearizable"))
+    monkeypatch.setattr(oracles, "Options", lambda **_: Options(level="linearizable"))
 
 
 def plant_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,8 @@ def plant_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = read(folder, columns)
         for row in rows:
             if "violations" in row:
-                row["violations"] += [{"invariant": "Planted", "explanation": "it never holds"}]
+                planted = {"invariant": "Planted", "explanation": "it never holds", "step": 0}
+                row["violations"].append(planted)
         return rows
 
     monkeypatch.setattr(oracles, "run_rows", planted)

@@ -9,17 +9,18 @@ from msgspec.structs import replace
 
 from kraftcheck import exits
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts, schedules
-from kraftcheck.known_bugs.detecting import KINDS, Asked, Detection, detect
-from kraftcheck.known_bugs.oracles import Oracle
+from kraftcheck.known_bugs import schedules
+from kraftcheck.known_bugs.detecting import Asked, Detection, detect
+from kraftcheck.known_bugs.oracles import KINDS, Oracle
 from kraftcheck.known_bugs.retelling import told
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Witness, stored
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.reference.steered.scripts import Script, write
+from tests.mutation.specs.batteries import SCHEDULES
 from tla_utils import RunOptions
 
 NAMES = sorted(path.name for path in schedules.FOLDER.glob("*.moves"))
-CORRECT = {name for names in attempts.SCHEDULES.values() for name in names}
+CORRECT = {name for names in SCHEDULES.values() for name in names}
 USED = {
     (bug, oracle): witness.schedule
     for bug, found in stored().items()

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.known_bugs.hunting import hunt_down
-from kraftcheck.known_bugs.runs import consult
-from kraftcheck.known_bugs.side_by_side import first_refused
+from kraftcheck.known_bugs import oracles
+from kraftcheck.known_bugs.hunting import first_refused, hunt_down
+from kraftcheck.known_bugs.runs import consult, record_numbers
 from kraftcheck.known_bugs.witnesses import WATCHED, Hunt, hunt_of
 from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.traces.counterexamples.departures import Departures
 from kraftcheck.traces.jobs.allowed import Allowed
-from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.steps.symmetry import Step
 
 CORRECT = Hunt(scenario="quorum", bug=None)
 NEVER_ASKED = Hunt(scenario="quorum", bug="Z10", options={"voters": 3})
@@ -115,8 +115,9 @@ def test_side_by_side_is_as_one_by_one(tmp_path: Path) -> None:
     seeds, limit = (1, 2), 4
     alone: dict[int, int | None] = {}
     for hunt in hunts("Z06", *seeds):
-        witness = hunt_down(hunt, ["steps"], limit).get("steps")
-        alone[hunt.seed] = None if witness is None else witness.run
+        # As any trace is judged.
+        place = record_numbers(tmp_path / str(hunt.seed), hunt, WATCHED, range(limit))
+        alone[hunt.seed] = min(oracles.judge("steps", place, explain=0).found_runs)
     together: dict[int, int | None] = {}
     allowed = Allowed(tmp_path)
     first_refused(
@@ -125,6 +126,8 @@ def test_side_by_side_is_as_one_by_one(tmp_path: Path) -> None:
     assert together == alone == {1: 0, 2: 3}
     # What is stored is not asked about again, whoever asks.
     assert 0 < allowed.starts < 4
+    (second,) = hunts("Z06", 2)
+    assert hunt_down(second, ["steps"], limit)["steps"].run == 3
     again, found = Allowed(tmp_path), list[int | None]()
     first_refused(hunts("Z06", 2), limit, again, lambda _, run: found.append(run))
     assert found == [3] and not again.starts

@@ -72,10 +72,10 @@ def test_the_tutorials_unsafe_change_is_broken_on_both_sides(
     found = json.loads((tmp_path / "tried.json").read_text("utf-8"))
     (model,) = found["models"]
     assert (model["property"], model["length"]) == ("DurableMajority", 6)
-    assert any("n2 > n1 FetchRequest" in line for line in model["told"])
+    assert any("FetchRequest 2>1" in line for line in model["told"])
     drawn = (tmp_path / f"{model['model']}.html").read_text("utf-8")
     assert f"drawn: {tmp_path / model['model']}.html" in shown.stdout
-    assert "DurableMajority" in drawn and "<title>n2 &gt; n1 FetchRequest" in drawn
+    assert "DurableMajority" in drawn and "<title>FetchRequest 2&gt;1" in drawn
     assert {each["what"] for each in found["runs"]["broken"]} == {"DurableMajority"}
     assert {each["what"] for each in found["runs"]["forbidden"]} == {"HandleFetchRequest"}
     first = found["runs"]["broken"][0]["run"]
@@ -268,7 +268,7 @@ def test_what_the_time_does_not_do_for_is_unknown_and_named(
     shares, now = [], [0.0]
 
     def slow(*asked: Any) -> OfModel:
-        shares.append(asked[-1])
+        shares.append(asked[5])
         now[0] += 99.5
         return OfModel(model=asked[2].name, verdict="holds", distinct=6, correct=5)
 

@@ -14,8 +14,8 @@ from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Move, Windows
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.canonical import Step as Judged
 from kraftcheck.traces.jobs.conform import ConformOptions
+from kraftcheck.traces.steps.symmetry import Step as Judged
 from tests.kraftcheck.serve.test_tape import session
 from tests.kraftcheck.serve.wire import Wire, batch
 

@@ -1,20 +1,17 @@
 """Mutants of the specs, listed with what models and steps say of each.
 
     python -m tests.mutation.specs [--module QuorumRules] [--minutes N] [--store]
-    python -m tests.mutation.specs --page      # writes the table in docs/measured/bugs.md
 
-With --minutes those that are not judged yet are judged, for so long; --store keeps what comes of
-them in mutants.json. The exit code is 0 if each is caught, refused or equivalent, 1 if some are
-not, 2 if some are not judged.
+--minutes judges, for that time, the mutants that have no verdict yet; --store keeps the verdicts in
+mutants.json. The exit code is 0 if each mutant is caught, refused or equivalent, 1 if some are not,
+2 if some are not judged.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
 
 from kraftcheck import exits
@@ -23,16 +20,6 @@ from kraftcheck.specs import SPECS
 from tests.mutation.specs import mutants, trials
 from tests.mutation.specs.mutants import Mutant, Result
 from tla_utils import RunOptions, find_jar, find_java, read_manifest
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "measured" / "bugs.md"
-_PART = re.compile(r"(<!-- mutants -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def rewritten(text: str) -> str:
-    """The page with the table of mutants written anew."""
-    manifest = read_manifest(SPECS / "models.toml")
-    table = mutants.markdown(manifest, mutants.stored())
-    return _PART.sub(lambda part: f"{part[1]}{table}{part[2]}", text)
 
 
 def run(modules: Sequence[str], *, minutes: float, store: bool, screen: Screen) -> int:
@@ -77,11 +64,7 @@ def main(*words: str) -> int:
     parser.add_argument("--module", action="append", default=[], choices=mutants.MODULES)
     parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--store", action="store_true")
-    parser.add_argument("--page", action="store_true")
     asked = parser.parse_args(words)
-    if asked.page:
-        PAGE.write_text(rewritten(PAGE.read_text("utf-8")), "utf-8")
-        return exits.HOLDS
     return run(asked.module, minutes=asked.minutes, store=asked.store, screen=Screen())
 
 

@@ -1,14 +1,13 @@
 """Mutants of the specs: every guard of every named decision dropped or fixed, one at a time.
 
-They are derived from the text of the modules of rules (tla_utils/conjuncts.py), put in place as
+They are derived from the text of the modules of rules (conjuncts.py), put in place as
 overlays, like a bug, and judged twice (trials.py): by TLC in the kit's own models, and by steps of
-the correct reference, recorded and attempted (kraftcheck/known_bugs/attempts.py). What comes of one
-is
+the correct reference, recorded and attempted (batteries.py). What comes of one is
 
     caught       a model violates a property, or TLC cannot evaluate what the guard protected
     refused      no property minds, and the mutant refuses a step that the reference took, or
                  allows one that the reference refused
-    equivalent   neither, and equivalents.py says why it makes no difference
+    equivalent   neither, and equivalents.toml says why it makes no difference
     other steps  neither, and a model has other states or steps than the correct spec
     not caught   neither, and no model is any different
 
@@ -22,7 +21,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -30,14 +29,19 @@ import msgspec
 
 from kraftcheck import artifacts
 from kraftcheck.known_bugs.campaigns import machine
-from kraftcheck.markdown import table
-from tests.mutation.specs.equivalents import EQUIVALENT
+from tests.mutation.specs.conjuncts import guards
 from tla_utils import Manifest
-from tla_utils.conjuncts import guards
 from tla_utils.definitions import Text, definitions
 
 STORED = Path(__file__).resolve().with_name("mutants.json")
 MODULES = ("QuorumRules", "PartitionRules")
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (each["operator"], each["kind"], each["text"]): " ".join(each["why"].split())
+    for each in tomllib.loads(Path(__file__).with_name("equivalents.toml").read_text("utf-8"))[
+        "equivalent"
+    ]
+}
+"""By operator, kind and text of the guard: why it makes no difference that it is dropped."""
 
 CAUGHT, REFUSED, EQUAL = "caught", "refused", "equivalent"
 OTHER_STEPS, NOT_CAUGHT, UNKNOWN = "other steps", "not caught", "unknown"
@@ -181,7 +185,6 @@ def known_of(mutant: Mutant, results: Mapping[str, Result]) -> Result | None:
 
 # -- Told
 
-WIDTH = 100
 HEAD = ("mutant", "guard", "verdict", "models", "steps")
 
 
@@ -226,15 +229,3 @@ def open_questions(manifest: Manifest, results: Mapping[str, Result]) -> Sequenc
     judged = current(manifest, results)
     unsaid = (OTHER_STEPS, NOT_CAUGHT, UNKNOWN)
     return [m.id for m in every(manifest) if verdict_of(m, judged[m.id]) in unsaid]
-
-
-def markdown(manifest: Manifest, results: Stored) -> str:
-    """The lines as a table, with their counts above."""
-    lines = rows(manifest, results.mutants)
-    verdicts = [line[2] for line in lines]
-    counts = [f"{verdicts.count(each)} {each}" for each in dict.fromkeys(sorted(verdicts))]
-    said = f"{len(lines)} mutants: {', '.join(counts)}."
-    if results.machine:
-        said += f" Judged on {results.machine}, {results.date}."
-    escaped = [[each.replace("|", "&#124;") for each in line] for line in lines]
-    return f"{textwrap.fill(said, WIDTH)}\n\n{table(HEAD, escaped)}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kraftcheck.known_bugs.stories import root_module
+from kraftcheck.known_bugs.violations import root_module
 from tests.mutation.specs.mutants import Mutant
 from tla_utils import Manifest, RunOptions, TlcJob, TlcResult, run_tlc
 from tla_utils.definitions import definitions

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from kraftcheck.exits import BadInput
-from kraftcheck.known_bugs import attempts
+from kraftcheck.known_bugs.attempts import hunts
 from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.step_frames import step_frame
-from tests.mutation.specs import mutants as catalogue, trials
-from tests.mutation.specs.__main__ import PAGE, main, rewritten
-from tests.mutation.specs.equivalents import EQUIVALENT
+from kraftcheck.traces.steps.translation import step_frame
+from tests.mutation.specs import batteries, mutants as catalogue, trials
+from tests.mutation.specs.__main__ import main
 from tests.mutation.specs.mutants import (
     CAUGHT,
     EQUAL,
+    EQUIVALENT,
     NOT_CAUGHT,
     NOT_JUDGED,
     OTHER_STEPS,
@@ -29,7 +29,6 @@ from tests.mutation.specs.mutants import (
     BySteps,
     Mutant,
     Result,
-    Stored,
 )
 from tests.mutation.specs.trials import IN_MODELS, STEPS, ModelBench, StepBench
 from tla_utils import Manifest, RunOptions, read_manifest
@@ -91,8 +90,8 @@ def test_models_of_bugs_in_the_same_decision_come_first(manifest: Manifest) -> N
 # -- By steps
 
 
-def one_battery(module: str) -> attempts.Battery:
-    return next(attempts.batteries(module, runs=2, rows=6, changes=1))
+def one_battery(module: str) -> batteries.Battery:
+    return next(batteries.batteries(module, runs=2, rows=6, changes=1))
 
 
 def test_the_same_steps_are_attempted_each_time() -> None:
@@ -108,7 +107,7 @@ def test_steps_of_the_reference_refuse_a_mutant(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [one_battery("QuorumRules")]
-    monkeypatch.setattr(attempts, "batteries", lambda _: iter(few))
+    monkeypatch.setattr(batteries, "batteries", lambda _: iter(few))
     bench = StepBench("QuorumRules")
     found = bench.judge(mutant(manifest, "QuorumRules.VoteRequestError.3"))
     assert found.refused > 0 and found.action == "HandleVoteRequest"
@@ -118,7 +117,7 @@ def test_steps_of_the_reference_refuse_a_mutant(
 
 @pytest.mark.tlc
 def test_the_frame_of_attempts_on_a_broker_judges_what_is_disabled() -> None:
-    every = attempts.batteries("PartitionRules", runs=1, rows=4, changes=1)
+    every = batteries.batteries("PartitionRules", runs=1, rows=4, changes=1)
     battery = next(each for each in every if each.frame.module == BROKER.module)
     few = battery.only(range(0, len(battery.steps), 2))
     # A fault in what was recorded is seen, and so is one in what was found disabled.
@@ -155,8 +154,8 @@ def test_what_was_changed_since_is_not_judged(manifest: Manifest) -> None:
         msgspec.structs.replace(known, text="TRUE"),
     ):
         assert catalogue.current(manifest, {one.id: stale})[one.id] is None
-    table = catalogue.markdown(manifest, Stored(machine="m", date="d", mutants={one.id: known}))
-    assert "1 other steps" in table and "| not judged yet |" in table and "Judged on m, d." in table
+    verdicts = [line[2] for line in catalogue.rows(manifest, {one.id: known})]
+    assert verdicts.count(OTHER_STEPS) == 1 and NOT_JUDGED in verdicts
     assert catalogue.open_questions(manifest, {one.id: known}) == [one.id]
 
 
@@ -197,7 +196,7 @@ def test_who_is_at_the_end_is_caught_up() -> None:
     at_the_end = [
         remote.caught_up
         for number in range(6)
-        for step in attempts.hunts("PartitionRules")[0].run("watched", number).steps
+        for step in hunts("PartitionRules")[0].run("watched", number).steps
         if getattr(step.after, "role", "") == "Leader"
         for remote in step.after.remotes
         if remote.end_offset == len(step.after.log)
@@ -272,9 +271,3 @@ def test_of_a_module_only_its_own_are_listed(capsys: pytest.CaptureFixture[str])
     main("--module", "QuorumRules")
     _, *lines = capsys.readouterr().out.splitlines()
     assert lines and all(line.startswith("QuorumRules.") for line in lines)
-
-
-def test_the_table_in_the_documentation_is_fresh() -> None:
-    text = PAGE.read_text("utf-8")
-    assert "<!-- mutants -->" in text
-    assert rewritten(text) == text, "run `make docs`"

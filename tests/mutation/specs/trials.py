@@ -16,9 +16,9 @@ from dataclasses import replace
 
 import msgspec
 
-from kraftcheck.known_bugs import attempts
-from kraftcheck.known_bugs.stories import root_module
+from kraftcheck.known_bugs.violations import root_module
 from kraftcheck.osutil.files import read_text
+from tests.mutation.specs import batteries
 from tests.mutation.specs.mutants import (
     CAUGHT,
     MODULES,
@@ -83,12 +83,12 @@ class StepBench:
     )
 
     def __init__(self, module: str) -> None:
-        parts = [battery.parts() for battery in attempts.batteries(module)]
+        parts = [battery.parts() for battery in batteries.batteries(module)]
         self._batteries = [*(few for few, _ in parts), *(many for _, many in parts)]
         self._sound: set[int] = set()
         self._uses = {few.frame.module: uses(few.frame, module) for few, _ in parts}
 
-    def _battery(self, at: int) -> attempts.Battery:
+    def _battery(self, at: int) -> batteries.Battery:
         battery = self._batteries[at]
         if at not in self._sound:
             refused = battery.refused(battery.frame, self.options)

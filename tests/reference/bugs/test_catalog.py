@@ -206,7 +206,7 @@ def test_a_bug_is_found_by_its_id() -> None:
         *[("fetch", "quorum", "Z07, Z08"), ("", "quorum", "Z01 to Z304")],
         *[("Z01", "partition", "of the partition"), ("", "partition", "Z22 to Z310")],
         *[("Z6", None, "Z06"), ("z88", None, "Z98, Z89, Z87"), ("unclean election", None, "Z53")],
-        *[("fencing", None, "known are Z01")],
+        *[("fencing", None, "the known bugs are Z01")],
     ],
 )
 def test_an_unknown_id_is_answered_with_the_nearest(
@@ -217,7 +217,7 @@ def test_an_unknown_id_is_answered_with_the_nearest(
 
 
 def test_what_is_out_of_scope_says_why() -> None:
-    with pytest.raises(OutOfScope, match="Z21 cannot be replayed: it delays an election"):
+    with pytest.raises(OutOfScope, match="Z21 cannot be replayed: it only delays an election"):
         rules_for(QuorumRules, "Z21", THREE)
     with pytest.raises(OutOfScope, match="Z57 cannot be replayed: it needs two controllers"):
         rules_for(PartitionRules, "Z57", partition_cluster.THREE)

@@ -301,7 +301,7 @@ def test_groups_may_jump() -> None:
 def test_the_reason_is_that_of_the_weakest_row() -> None:
     found = promised(Configuration(reads_from="follower"), Envelope(leader_moves=1))
     assert found.level == Level.DURABLE_PREFIX
-    assert found.because.startswith("the leader moved, and a process reads what it appends")
+    assert found.because.startswith("the leader moved, and a process reads its own appends")
 
 
 # -- Levels by name

@@ -78,7 +78,7 @@ def helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
         *("UnknownRemote", "NoRemotes", "InitialOffset", "InitialPartition", "InitialImage"),
         *("InitialRow", "IsUp", "IsLeader", "InitialController", "Unchanged"),
         *("Outcome", "Disabled"),
-        # Cases of handlers, by which recorded steps are judged (traces/jobs/relevance.py).
+        # Cases of handlers, by which recorded steps are judged (traces/steps/slicing.py).
         *("TouchesPartition", "Apply", "ApplyAlone", "MayMove", "NoteHeartbeat"),
         *("MayChangeLog", "NoteFetched"),
         # What is asked under another name by what stands in a step's place (specs/directories).

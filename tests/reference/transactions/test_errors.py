@@ -1,4 +1,4 @@
-"""What becomes of a producer that is told an error, as docs/protocol-rules.md has it."""
+"""A producer after an error, as the table in docs/protocol-rules.md says."""
 
 from __future__ import annotations
 

@@ -515,6 +515,13 @@ def _who(history: History, spans: list[Span]) -> Counter[str]:
     return found
 
 
+def world(seed: int) -> History:
+    """Half of them are changed in one place."""
+    draw = random.Random(seed)
+    history = World(draw).history(draw.randint(4, 60))
+    return history if draw.random() < 0.5 else changed(history, draw)
+
+
 # -- Comparison
 
 

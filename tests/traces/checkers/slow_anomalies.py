@@ -1,7 +1,7 @@
 """Jepsen's anomalies of partition logs once more, slow and plain: loops over dictionaries.
 
 The twin of traces/checkers/version_order.py and anomalies_*.py: the same definitions, written from
-docs/histories.md, Places, with nothing shared. Each anomaly is found as (name, key, details),
+docs/log-checker.md, Places, with nothing shared. Each anomaly is found as (name, key, details),
 where details say what any correct finder must agree on.
 """
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from kraftcheck.reference.clients.promises import Compaction, Promise
+from kraftcheck.reference.clients.promises import Compaction, Configuration, Promise, promised
 from kraftcheck.traces.history import FAIL, OK, History, Operation
 from tests.traces.checkers.slow_anomalies import slow_anomalies
 
@@ -79,6 +79,16 @@ def explained(
         return True
     # Whoever is linearizable holds every level, however the clocks of its processes touch.
     return search.stale and _Search(operations, promise, gaps, compaction, stale=False).found()
+
+
+def linearizable(history: History) -> bool:
+    """Of a history of one log whose offsets count from 0. Raises TooLarge."""
+    for each in history.operations:
+        if each.f == "fetch" and each.to is not None:
+            first = each.result[0][0] if each.result else each.argument
+            if first is not None and each.to > first + len(each.result or ()):
+                return False
+    return _Search([*history.operations], promised(Configuration()), False, "none").found()
 
 
 def _sound(fetch: Operation) -> bool:

@@ -1,9 +1,9 @@
-"""Small histories that try the checkers: made by an object that was asked for real, then damaged.
+"""Small histories of logs that try the checkers: made by one that was asked for real, then damaged.
 
 Purely random answers are refused for the first reason that comes; here every operation first gets a
 moment at which it takes effect, and an interval around it, so that the history is linearizable.
-Then up to two things are changed. `log_history` makes what a partition's log can show, each kind
-rich in what others are poor in; `object_history` makes registers and maps of strings.
+Then up to two things are changed. Each kind is rich in what others are poor in. Other objects have
+theirs in made_objects.py.
 
 One seed is one history, everywhere and always.
 """
@@ -15,14 +15,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
+from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
 
 KEY: Final = "log-0"
 LOG_KINDS: Final = (
     *("plain", "holes", "duplicates", "unknown", "fetches", "ends"),
     "positions",
 )
-OBJECT_KINDS: Final = ("register", "cas-register", "kv")
 
 
 def log_history(seed: int, operations_max: int = 8) -> tuple[str, History]:
@@ -35,7 +34,7 @@ def log_history(seed: int, operations_max: int = 8) -> tuple[str, History]:
     calls = [_unknown(call, dice) if dice.random() < maker.unknown else call for call in calls]
     for _ in range(dice.choice((0, 0, 1, 1, 2))):
         calls = _damaged_log(calls, dice)
-    return kind, _history(calls, kind, "partition-log", KEY)
+    return kind, _history(calls, kind)
 
 
 class _LogMaker:
@@ -153,75 +152,13 @@ def _damaged_fetch(call: dict[str, Any], dice: random.Random, value: int) -> dic
     return {"result": tuple(records)}
 
 
-# -- Registers and maps of strings
-
-
-def object_history(seed: int, operations_max: int = 6) -> tuple[str, History]:
-    """The model, and the history of an object of it."""
-    dice = random.Random(f"object {seed}")
-    kind = OBJECT_KINDS[seed % len(OBJECT_KINDS)]
-    ask = _ask_map if kind == "kv" else _ask_register
-    state: Any = "" if kind == "kv" else None
-    calls = []
-    for number in range(dice.randint(1, operations_max)):
-        moment, length = 10 * number + 5, dice.choice((2, 6, 14, 30))
-        call, state = ask(state, dice, kind, number)
-        if call["f"] not in ("read", "get") and dice.random() < 0.2:
-            call["outcome"] = INDETERMINATE
-        call["invoked"] = moment - dice.randint(1, length)
-        call["completed"] = moment + dice.randint(1, length)
-        calls.append({"outcome": OK} | call)
-    for _ in range(dice.choice((0, 0, 1, 2))):
-        calls = _damaged_object(calls, dice)
-    return kind, _history(calls, kind, kind, "x")
-
-
-def _ask_register(
-    state: Any, dice: random.Random, kind: str, number: int
-) -> tuple[dict[str, Any], Any]:
-    if dice.random() < 0.45:
-        return {"f": "read", "result": state}, state
-    # A register of its own values is decided by zones, one of repeated values by the search.
-    value = number if kind == "register" and dice.random() < 0.9 else dice.randrange(3)
-    if kind == "register" or dice.random() < 0.4:
-        return {"f": "write", "argument": value}, value
-    expected = state if dice.random() < 0.6 else dice.randrange(3)
-    call = {"f": "cas", "argument": (expected, value)}
-    return (call, value) if expected == state else (call | {"outcome": FAIL}, state)
-
-
-def _ask_map(state: str, dice: random.Random, kind: str, number: int) -> tuple[dict[str, Any], str]:
-    del kind, number
-    roll, text = dice.random(), dice.choice(("a", "b", "ab"))
-    if roll < 0.4:
-        return {"f": "get", "result": state}, state
-    if roll < 0.6:
-        return {"f": "put", "argument": text}, text
-    return {"f": "append", "argument": text}, state + text
-
-
-def _damaged_object(calls: list[dict[str, Any]], dice: random.Random) -> list[dict[str, Any]]:
-    at = dice.randrange(len(calls))
-    call = dict(calls[at])
-    if call["f"] == "read" and dice.random() < 0.7:
-        call["result"] = dice.choice((None, 0, 1, 2, 3))
-    elif call["f"] == "get" and dice.random() < 0.7:
-        call["result"] = dice.choice(("", "a", "ab", "ba", "aab", "abb"))
-    elif dice.random() < 0.3 and len(calls) > 1:
-        return calls[:at] + calls[at + 1 :]
-    else:
-        shift = dice.choice((-40, -20, -10, 10, 20, 40))
-        call |= {"invoked": call["invoked"] + shift, "completed": call["completed"] + shift}
-    return [*calls[:at], call, *calls[at + 1 :]]
-
-
-def _history(calls: list[dict[str, Any]], kind: str, model: str, key: str) -> History:
+def _history(calls: list[dict[str, Any]], kind: str) -> History:
     """The calls as operations, each of a process of its own, in order of invocation."""
     least = min(call["invoked"] for call in calls)
     calls = sorted(calls, key=lambda call: (call["invoked"], call["completed"]))
     operations = [
         replace(
-            Operation(index=at, process=at, group=at, key=key, **call),
+            Operation(index=at, process=at, group=at, key=KEY, **call),
             invoked=call["invoked"] - least,
             completed=call["completed"] - least,
         )
@@ -232,6 +169,5 @@ def _history(calls: list[dict[str, Any]], kind: str, model: str, key: str) -> Hi
         format="generated",
         time_unit="event",
         operations=tuple(operations),
-        model=model,
-        failed_cas=COMPARED,
+        model="partition-log",
     )

@@ -1,55 +1,29 @@
-"""Search, constraints, enumeration and columns say the same of small histories made to be hard.
+"""The columnar checker and its twin say the same of small logs made to be hard.
 
 A smaller run of `python -m tests.traces.checkers.agreement`, which takes a hundred thousand.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-
 import pytest
 
-from kraftcheck.traces.checkers.partition_log import PartitionLog
-from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
-from kraftcheck.traces.history import History
-from tests.traces.checkers import opinions as _opinions
-from tests.traces.checkers.opinions import differ, opinions
-from tests.traces.checkers.small import LOG_KINDS, OBJECT_KINDS, log_history, object_history
-
-LOGS, OBJECTS = 1_200, 450
-Make = Callable[[int], tuple[str, History]]
+from kraftcheck.traces.checkers import scans
+from kraftcheck.traces.checkers.columns import indices
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
+from tests.traces.checkers.agreement import judge, report
+from tests.traces.checkers.small import LOG_KINDS, log_history
 
 
-@pytest.mark.parametrize(
-    ("make", "count", "kinds"),
-    [(log_history, LOGS, LOG_KINDS), (object_history, OBJECTS, OBJECT_KINDS)],
-)
-def test_all_agree(make: Make, count: int, kinds: tuple[str, ...]) -> None:
-    seen: Counter[tuple[str, str]] = Counter()
-    for seed in range(count):
-        kind, history = make(seed)
-        found = opinions(history)
-        assert not differ(found), (seed, {name: each.verdict for name, each in found.items()})
-        seen[kind, found["search"].verdict] += 1
-    assert set(seen) == {(kind, verdict) for kind in kinds for verdict in (HOLDS, VIOLATED)}
+def test_both_agree() -> None:
+    found = judge(0, 1_400)
+    assert report(found)
+    assert {*found.verdicts} >= {(kind, each) for kind in LOG_KINDS for each in (HOLDS, VIOLATED)}
 
 
 def test_a_seed_is_a_history() -> None:
-    assert log_history(17) == log_history(17) and log_history(17) != log_history(23)
-
-
-def test_unknown_agrees_with_all_and_holds_does_not_with_violated() -> None:
-    holds, violated, unknown = (
-        Verdict(verdict=each, model="kv") for each in (HOLDS, VIOLATED, UNKNOWN)
-    )
-    assert not differ({"a": holds, "b": unknown})
-    assert differ({"a": holds, "b": unknown, "c": violated})
+    assert log_history(17) == log_history(17) and log_history(17) != log_history(24)
 
 
 def test_a_checker_that_errs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of logs that shows anything: the constraints do not share the mistake."""
-    monkeypatch.setattr(PartitionLog, "_shows", staticmethod(lambda *_: True))
-    monkeypatch.setattr(PartitionLog, "foreseeing", PartitionLog.narrowed)
-    monkeypatch.setattr(_opinions, "columnar_checker", lambda: None)
-    assert any(differ(opinions(log_history(seed)[1])) for seed in range(120))
+    monkeypatch.setattr(scans, "future_reads", lambda records, _: indices(records.judged & 0))
+    assert not report(judge(0, 700))

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS, Anomalies, anomalies_of
 from kraftcheck.traces.checkers.anomalies_moves import move_anomalies
 from kraftcheck.traces.checkers.anomalies_values import value_anomalies
-from kraftcheck.traces.checkers.columns import Builder, from_history
+from kraftcheck.traces.checkers.columns import LogBatch, from_history
 from kraftcheck.traces.checkers.findings import Finding
 from kraftcheck.traces.checkers.levels import levels_of
 from kraftcheck.traces.checkers.log import BROKEN, judge
 from kraftcheck.traces.checkers.version_order import numbered, version_order
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import together
 from tests.traces.checkers.slow_anomalies import Anomaly, slow_anomalies
 
 KEY = "t-0"
@@ -318,34 +320,33 @@ def test_the_slow_twin_agrees() -> None:
     assert set(seen) == {*JEPSEN, "unread"} and min(seen.values()) > 50, seen
 
 
+def of_key(seed: int) -> LogBatch | None:
+    """What was done to one partition; None: nothing."""
+    history = chaos(seed)
+    operations = tuple(each for each in history.operations if each.key == KEY)
+    return from_history(replace(history, operations=operations)) if operations else None
+
+
 def test_many_segments_are_judged_as_each_by_itself() -> None:
-    builder, expected = Builder(), []
-    for seed in range(300):
-        operations = [each for each in chaos(seed).operations if each.key == KEY]
-        if operations:
-            alone = Builder()
-            alone.add(operations)
-            builder.add(operations)
-            expected.append(judge(alone.batch(), gaps=True))
-    found = judge(builder.batch(), gaps=True)
+    batches = [batch for batch in map(of_key, range(300)) if batch is not None]
+    expected = [judge(batch, gaps=True) for batch in batches]
+    found = judge(together(*batches), gaps=True)
     levels = [int(levels_of(one).held[0]) for one in expected]
     assert levels_of(found).held.tolist() == levels and len(set(levels)) >= 5
-    together, apart = anomalies_of(found), [anomalies_of(one) for one in expected]
+    all_of, apart = anomalies_of(found), [anomalies_of(one) for one in expected]
     for name in NAMES:
-        assert together.counts(name).tolist() == [int(one.counts(name)[0]) for one in apart]
+        assert all_of.counts(name).tolist() == [int(one.counts(name)[0]) for one in apart]
 
 
 @pytest.mark.slow
 def test_every_rejection_has_an_anomaly() -> None:
     rejected = 0
     for seed in range(600):
-        operations = [each for each in chaos(seed).operations if each.key == KEY]
-        if not operations:
+        batch = of_key(seed)
+        if batch is None:
             continue
-        builder = Builder()
-        builder.add(operations, KEY)
         for gaps, at_least_once in ((False, False), (True, False), (False, True)):
-            found = judge(builder.batch(), gaps=gaps, at_least_once=at_least_once)
+            found = judge(batch, gaps=gaps, at_least_once=at_least_once)
             named = anomalies_of(found)
             if found.verdicts[0] == BROKEN:
                 rejected += 1

@@ -14,10 +14,15 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.traces.checkers.assessment import assess
-from kraftcheck.traces.checkers.columns import Builder
+from kraftcheck.traces.checkers.columns import from_history
 from kraftcheck.traces.checkers.models import Register
 from kraftcheck.traces.history import History, HistoryError, Operation
-from tests.traces.checkers.calls import call, check_what_was_read as check_history, history
+from tests.traces.checkers.calls import (
+    call,
+    check_what_was_read as check_history,
+    history,
+    together,
+)
 
 LOG = "partition-log"
 APPENDS = (call("append", 0, 5, "a", 0), call("append", 10, 15, "b", 1))
@@ -65,6 +70,9 @@ def test_an_empty_fetch_tells_what_it_missed_as_an_end_does() -> None:
     empty = call("fetch", 20, 25, 1, ())
     (stale,) = check_history(history(*APPENDS, empty, model=LOG)).staleness
     assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
+    # Two that are equally late are two.
+    (stale,) = check_history(history(*APPENDS, empty, empty, model=LOG)).staleness
+    assert (stale.reads, stale.delays, stale.missed) == (2, (5, 5), (1, 1))
     # From nowhere, it says nothing.
     silent = call("fetch", 20, 25, None, ())
     assert check_history(history(*APPENDS, silent, model=LOG)).staleness == ()
@@ -285,23 +293,16 @@ def test_what_cannot_be_judged_is_said() -> None:
         check_history(STALE, model="tree")
     with pytest.raises(HistoryError):
         check_history(STALE, model="register")
-    with pytest.raises(ValueError, match="write is no operation on a log"):
-        parts_of(history(call("write", 0, 5, 1)))
+    with pytest.raises(ValueError, match="no operation on a log"):
+        from_history(history(call("write", 0, 5, 1)))
 
 
 # -- In columns
 
 
-def parts_of(*histories: History) -> Builder:
-    builder = Builder()
-    for each in histories:
-        builder.add(each.operations)
-    return builder
-
-
 def test_each_segment_has_a_promise_of_its_own() -> None:
     strict, weak = promised(Configuration()), promised(Configuration(), ANYTHING_CLEAN)
-    batch = parts_of(STALE, STALE, LOST, history(*APPENDS)).batch()
+    batch = together(*map(from_history, (STALE, STALE, LOST, history(*APPENDS))))
     found = assess(batch, [strict, weak, weak, strict], complete=False)
     assert found.violated.tolist() == [True, False, True, False]
     assert [found.verdict(each) for each in found.segments] == [
@@ -314,7 +315,7 @@ def test_each_segment_has_a_promise_of_its_own() -> None:
 
 def test_a_promise_for_each_segment_is_needed() -> None:
     with pytest.raises(ValueError, match="1 promises for 2 partitions"):
-        assess(parts_of(STALE, LOST).batch(), [promised(Configuration())])
+        assess(together(*map(from_history, (STALE, LOST))), [promised(Configuration())])
 
 
 def test_a_stale_read_moves_no_start() -> None:
@@ -372,7 +373,7 @@ def test_copies_are_told_where_another_segment_may_have_them() -> None:
     """One call judges all as at-least-once; who promised one record each is still held to that."""
     twice = history(*APPENDS, call("fetch", 20, 25, 1, ((1, "b"), (2, "a"))))
     once, often = promised(Configuration()), promised(Configuration(idempotence=False))
-    found = assess(parts_of(twice, twice).batch(), [once, often])
+    found = assess(together(*[from_history(twice)] * 2), [once, often])
     assert found.violated.tolist() == [True, False]
     (certificate,) = found.anomalies.certificates("duplicate", 0)
     assert certificate.sentence == "the record a stands at offset 0 and again at offset 2"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces import grouplog
+from kraftcheck.traces.checkers import members
 from kraftcheck.traces.checkers.assessment import Report
 from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
 from kraftcheck.traces.checkers.groups import GROUPS
@@ -434,10 +437,51 @@ def test_agrees_with_the_definitions() -> None:
     assert found.count("violated") > 8 and found.count("holds") > 80
 
 
-def test_the_definitions_notice_a_checker_that_passes_everything(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(member_worlds, "broken", lambda members, reset: [])
+def spans_are_right(seeds: range) -> None:
+    """What a member does is of the last span that it had meanwhile."""
+    for seed in seeds:
+        history = member_worlds.world(seed)
+        found = members.members_of(history)
+        if found is None:
+            continue
+        spans = found.spans
+        for did in (found.polled, found.commits, found.processed):
+            for place, span, operation in zip(did.place, did.span, did.operation, strict=True):
+                each = history.operations[operation]
+                until = each.invoked if each.completed is None else each.completed
+                mine = (spans.place == place) & (spans.process == each.process)
+                mine &= (spans.begin <= until) & (spans.end >= each.invoked)
+                assert span == max(np.flatnonzero(mine), default=members.NONE), seed
+
+
+def test_polls_are_of_the_last_span() -> None:
+    spans_are_right(range(150))
+
+
+def test_a_poll_of_the_span_before_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members._Spans, "at", _earlier)
+    with pytest.raises(AssertionError):
+        spans_are_right(range(400))
+
+
+def _earlier(spans: Any, place: Any, rows: Any, of: Any, at: Any = members._Spans.at) -> Any:
+    span, several = at(spans, place, rows, of)
+    return np.where(several, span - 1, span), several
+
+
+def _all_but_the_first(*given: Any, of: Any = members._records) -> Any:
+    return tuple(each[1:] for each in of(*given))
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "passes everything": (member_worlds, "broken", lambda members, reset: []),
+    "does not see a record": (members, "_records", _all_but_the_first),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_definitions_notice_a_checker_that(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
     with pytest.raises(AssertionError):
         for seed in range(500):
             member_worlds.compare(seed)

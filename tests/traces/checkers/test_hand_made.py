@@ -26,16 +26,10 @@ from kraftcheck.traces.checkers import (
     version_order,
 )
 from kraftcheck.traces.checkers.assessment import Report
-from kraftcheck.traces.checkers.bulk import configuration_of, gaps_in
-from kraftcheck.traces.checkers.check import (
-    check_history,
-    check_log,
-    check_rows,
-    configuration_in,
-)
+from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
 from kraftcheck.traces.checkers.fetches import Fetches
+from kraftcheck.traces.formats.columns import rows_of, write
 from kraftcheck.traces.history import MEMBER_OPERATIONS, TRANSACTION_OPERATIONS
-from tests.traces.checkers.bulk_worlds import rows_of
 from tests.traces.checkers.hand_made import made
 from tests.traces.checkers.test_groups import records
 
@@ -635,20 +629,19 @@ NO_COLUMNS = (*TRANSACTION_OPERATIONS[:4], "latest", "earliest")
 
 @pytest.mark.parametrize("name", CASES)
 def test_columns_give_the_same_answer(name: str, tmp_path: Path) -> None:
-    """With all that is said of it; but for what only operations can be judged by."""
+    """With all that is said of it, where columns have a place for all that is done."""
     case = CASES[name]
     history = made(case.text)
     if case.log or any(each.f in NO_COLUMNS for each in history.operations):
         return
-    rows = rows_of(history, tmp_path)
-    asked = dict(case.asked)
-    configuration = asked.pop("configuration", None) or configuration_of(rows)
+    path = tmp_path / "history.parquet"
+    path.write_bytes(write(history))
+    rows, asked = rows_of(path), dict(case.asked)
+    configuration = asked.pop("configuration", None) or configuration_in(rows)
     assert configuration == case.asked.get("configuration", configuration_in(history))
     promise = promised(configuration, asked.pop("envelope", Envelope()))
-    found = check_rows(rows, promise, configuration, gaps=gaps_in(rows, configuration), **asked)
-    assert found in (None, judged(case, tmp_path))
-    unusual = configuration.transactions or configuration.compaction != "none"
-    assert unusual == (found is None)
+    gaps = logs.gaps_in(rows, configuration)
+    assert check_log(rows, promise, configuration, gaps=gaps, **asked) == judged(case, tmp_path)
 
 
 def test_there_are_many_and_of_every_verdict() -> None:
@@ -682,7 +675,16 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         lambda order, *_: order.vanished.fill(True),
     ),
     "positions are ignored": (Fetches, "_stands", _nothing),
-    "positions count across rebalances": (columns, "_unmoved", lambda each, *_: each),
+    "positions count across rebalances": (
+        columns,
+        "_stood",
+        lambda rows, reads, apart: rows.to[reads],
+    ),
+    "assignments keep all sessions": (
+        columns,
+        "_sessions",
+        lambda rows, reads: (rows.process[reads], np.zeros(len(reads), bool)),
+    ),
     "each answer by itself": (progress, "unordered", lambda *_: []),
     "offsets of the log are ignored": (coordinated, "_altered", lambda *_: []),
     "no group without callbacks": (members, "GROUP_OPERATIONS", MEMBER_OPERATIONS),

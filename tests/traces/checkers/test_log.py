@@ -11,13 +11,13 @@ import pytest
 from kraftcheck.traces import schema
 from kraftcheck.traces.checkers.arrow import from_arrow
 from kraftcheck.traces.checkers.certificates import check_history
-from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, Builder, from_history, part
+from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, from_history, part
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.records import records_of
 from kraftcheck.traces.checkers.unplaced import culprit
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import Operation
-from tests.traces.checkers.calls import call, check_what_was_read as check, history
+from tests.traces.checkers.calls import call, check_what_was_read as check, history, together
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:
@@ -108,13 +108,10 @@ def test_an_append_that_failed_may_never_have_been_answered() -> None:
 
 
 def test_a_part_of_a_batch_is_judged_as_in_it() -> None:
-    builder = Builder()
-    stale = call("append", 0, 5, "a", 0), call("fetch", 10, 15, 0, ())
-    for label, calls in (("t-0", stale[:1]), ("t-1", stale), ("t-2", stale[:1])):
-        builder.add(history(*calls).operations, label)
-    batch = builder.batch()
+    sent, missed = call("append", 0, 5, "a", 0), call("fetch", 10, 15, 0, ())
+    batch = together(*(from_history(history(*c)) for c in ((sent,), (sent, missed), (sent,))))
     one = part(batch, 1, 3)
-    assert (one.segments, one.labels) == (2, ("t-1", "t-2"))
+    assert (one.segments, one.labels) == (2, (None, None))
     assert judge(one).verdicts.tolist() == judge(batch).verdicts.tolist()[1:] == [BROKEN, HELD]
 
 
@@ -150,3 +147,16 @@ def test_an_end_that_was_told_does_not_go_back_though_no_record_is_known_there(
     for first in (CONTROL, call("fetch", 10, 15, 0, (), end=5)):
         made = history(*sent, first, later, model="partition-log")
         assert check(made, gaps=True).verdict == verdict
+
+
+@pytest.mark.parametrize("value", [6, 7])
+def test_a_lost_append_tells_nothing_of_its_offset(value: int) -> None:
+    """Either may be what is at 0: an offset that came without an acknowledgement binds nothing."""
+    (found,) = check_history(
+        history(
+            call("append", 2, None, 7),
+            call("append", 2, None, 6, 0),
+            call("fetch", 4, 6, 0, ((0, value),), end=1),
+        )
+    )
+    assert found.verdict == "holds"

@@ -30,14 +30,6 @@ def operations(name: str, model: Model | None = None) -> list[Operation]:
         "append": [{"argument": text} for text in TEXTS],
         "contains": [{"argument": 0, "result": there} for there in (True, False)],
         "dequeue": [{"result": value} for value in VALUES],
-        "fetch": [
-            {"argument": at, "result": found, "end": end}
-            for at in (None, 0, 1)
-            for found in ((), ((0, 0),), ((1, 1),), ((0, 0), (1, 1)))
-            for end in (None, 1)
-        ],
-        "latest": [{"result": end} for end in (0, 1, 2)],
-        "earliest": [{"result": end} for end in (0, 1, 2)],
     }
     empty = () if name == "multi-list" else None
     values = ((), (0,)) if name == "multi-list" else (0, 1)
@@ -51,10 +43,6 @@ def operations(name: str, model: Model | None = None) -> list[Operation]:
         bases["read"] = [{"result": each} for each in LISTS]
     if name == "list-append":
         bases["append"] = [{"argument": value} for value in (0, 1)]
-    if name == "partition-log":
-        bases["append"] = [
-            {"argument": value, "result": at} for value in (0, 1) for at in (None, 0, 1)
-        ]
     plain = [{"argument": value} for value in (0, 1)]
     found = []
     for verb in MODELS[name]().verbs:
@@ -157,26 +145,6 @@ def test_a_lost_dequeue_takes_the_head_or_any() -> None:
     state = bag.step(state, lost)
     ends = [bag.step(state, call("dequeue", 0, 1, result=value)) for value in (1, 2, 3)]
     assert [each is REFUSED for each in ends] == [False, False, True]
-
-
-@pytest.mark.parametrize(
-    ("start", "fetch", "legal"),
-    [
-        (0, {"argument": 0, "result": ((0, "a"),)}, True),
-        (0, {"argument": 0, "result": ((0, "a"), (1, "b"))}, True),
-        (0, {"argument": 0, "result": ((1, "b"),)}, False),
-        (0, {"argument": None, "result": ((1, "b"),)}, True),
-        (0, {"argument": 0, "result": ()}, False),
-        (0, {"argument": 2, "result": ()}, True),
-        (0, {"argument": 2, "result": (), "end": 3}, False),
-        (0, {"argument": 1, "result": ((1, "c"),)}, False),
-        (1, {"argument": 0, "result": ((0, "a"),)}, False),
-    ],
-)
-def test_a_log_shows_what_stands_there(start: int, fetch: dict[str, Any], legal: bool) -> None:
-    state = (start, ("a", "b"))
-    after = model_named("partition-log").step(state, call("fetch", 0, 1, **fetch))
-    assert after == (state if legal else REFUSED)
 
 
 def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:

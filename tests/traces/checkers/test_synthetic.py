@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks._log_synthetic import FAULTS, logs, planted
 from kraftcheck.traces.checkers.columns import MAY, UNKNOWN
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
-from kraftcheck.traces.checkers.synthetic import FAULTS, logs, planted
 
 RUNS = 6
 

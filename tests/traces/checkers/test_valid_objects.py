@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.traces.checkers.models import MODELS, Mutex
+from kraftcheck.traces.checkers.models import MODELS, KeyValue, Mutex
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED
 from kraftcheck.traces.formats import keys
 from kraftcheck.traces.values import TRUE, Truth
@@ -56,7 +56,7 @@ def test_nothing_is_wrong(kind: str) -> None:
 
 
 def test_every_model_of_objects_is_tried() -> None:
-    elsewhere = {"partition-log", "multi-register", "multi-list"}
+    elsewhere = {"multi-register", "multi-list"}
     assert set(TWINS) == set(MODELS) - elsewhere
 
 
@@ -120,6 +120,11 @@ def test_a_model_that_refuses_too_much_would_be_a_false_alarm(
     monkeypatch.setattr(Mutex, "initial", lambda self: True)
     found = some("mutex")
     assert said(found, VIOLATED) and said(found, valid_objects.FALSE)
+
+
+def test_a_model_that_takes_anything_would_miss_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KeyValue, "step", lambda self, state, operation: state)
+    assert said(some("kv"), MISSED)
 
 
 def test_a_wrong_history_ends_in_an_error(

@@ -26,10 +26,11 @@ from typing import Final, NamedTuple
 import click
 
 from kraftcheck.traces.checkers.assessment import Assessment, assess
-from kraftcheck.traces.checkers.columns import Builder, LogBatch, compacted, sessions_of
+from kraftcheck.traces.checkers.columns import compacted, from_history
 from kraftcheck.traces.checkers.log import gaps_in
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 from kraftcheck.traces.history import History
+from tests.traces.checkers.calls import together
 from tests.traces.checkers.log_world import SETTINGS, Setting, damaged, log_history
 from tests.traces.checkers.slow_logs import TooLarge, explained
 
@@ -65,11 +66,7 @@ def judged(setting: Setting, histories: Sequence[History]) -> list[str]:
 
 
 def _assessed(setting: Setting, histories: Sequence[History], gaps: bool) -> Assessment:
-    builder = Builder()
-    for each in histories:
-        ours = [o for o in each.operations if o.key is not None]
-        builder.add(ours, None, sessions_of(each.operations)[0])
-    batch: LogBatch = builder.batch()
+    batch = together(*map(from_history, histories))
     if setting.configuration.compaction != "none":
         batch = compacted(batch, keyed=setting.configuration.compaction == "keyed")
     return assess(batch, [setting.promise] * batch.segments, gaps=gaps, complete=False)

@@ -19,7 +19,7 @@ from tla_utils import ToolError
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
     for name in ("common", "quorum", "partition"):
-        ignored = shutil.ignore_patterns("models", "bugs", "steps", "stories")
+        ignored = shutil.ignore_patterns("models", "bugs", "steps")
         shutil.copytree(SPECS / name, tmp_path / name, ignore=ignored)
     return tmp_path
 

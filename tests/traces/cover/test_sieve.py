@@ -15,11 +15,11 @@ from kraftcheck.traces.cover.campaigns import read_seen
 from kraftcheck.traces.cover.charts import keys_of
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.sieve import Sieve, Sight, merged
-from kraftcheck.traces.jobs import canonical, renaming
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import Classes
 from kraftcheck.traces.jobs.simulate import Range, simulate_range
+from kraftcheck.traces.steps import symmetry
+from kraftcheck.traces.steps.classes import Classes
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.symmetry import Step
 from kraftcheck.traces.store import Campaign, begin_trace
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.renaming import rename_step
@@ -91,7 +91,7 @@ def renamed(matcher: Matcher, step: Step) -> Step:
     if step.node not in peers:
         return step
     nodes = dict(zip(peers, (*peers[1::-1], *peers[2:]), strict=True))
-    renumbering = canonical.Canonicaliser(constants).renumbering(step)
+    renumbering = symmetry.Canonicaliser(constants).renumbering(step)
     return rename_step(constants, step, nodes, lambda v: v + 70, renumbering)
 
 
@@ -108,7 +108,7 @@ def test_a_renamed_step_has_the_same_mark(graph: str) -> None:
 
 def test_a_mark_that_tells_names_would_leave_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = matched("partition-isr")
-    monkeypatch.setattr(renaming, "unrenamed", lambda struct: struct.__struct_fields__)
+    monkeypatch.setattr(symmetry, "unrenamed", lambda struct: struct.__struct_fields__)
     sieve, constants = Sieve([matcher]), matcher.composition.constants
     others = [renamed(matcher, step) for step in graph_steps(matcher)[::7]]
     assert not all(sieve.admits(constants, step) for step in others)

@@ -11,9 +11,8 @@ import msgspec
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.judge import as_columns
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns
 from tla_utils import Record, Value
 
 Line = dict[str, Any]

@@ -329,9 +329,7 @@ def test_what_a_profile_drops_of_another_must_be_there(tmp_path: Path) -> None:
     shutil.copytree(SPECS / "quorum" / "profiles", tmp_path / "quorum" / "profiles")
     path = tmp_path / "quorum" / "profiles" / "kafka-4.3.toml"
     path.write_text(path.read_text().replace("forgets-high", "forgot-high"))
-    with pytest.raises(
-        ToolError, match=r"4\.3\.toml: kafka-4\.0 has no entry forgot-high"
-    ):
+    with pytest.raises(ToolError, match=r"4\.3\.toml: kafka-4\.0 has no entry forgot-high"):
         read_profile("kafka-4.3", tmp_path)
 
 

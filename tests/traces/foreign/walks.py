@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.reference.partition.messages import CONTROLLER
 from kraftcheck.reference.partition.types import PartitionConstants
-from kraftcheck.traces.jobs.canonical import Step
+from kraftcheck.traces.steps.symmetry import Step
 from tests.reference.partition.walks import PartitionWalk
 from tests.traces.foreign.lines import Line, lines_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kraftcheck.cli import cli
+from kraftcheck.reference.clients.promises import promised
+from kraftcheck.traces.checkers.check import check_log
 from kraftcheck.traces.formats import columns, detect
 from kraftcheck.traces.history import HistoryError
-from tests.traces.checkers.bulk_worlds import world
+from kraftcheck.traces.rows import history_of
+from tests.traces.checkers.member_worlds import CONFIGURATION, world
 
 GOOD: dict[str, list[Any]] = {
     "operation": [0, 1, 2, 3, 4],
@@ -163,3 +168,19 @@ def test_what_it_has_no_place_for_is_not_written() -> None:
     )
     with pytest.raises(HistoryError, match="no place for end"):
         columns.write(wrong)
+
+
+def test_what_was_written_is_read_and_judged_as_before(tmp_path: Path) -> None:
+    """With all certificates."""
+    promise = promised(CONFIGURATION)
+    path, found = tmp_path / "h.parquet", Counter[str]()
+    for seed in range(150):
+        history = world(seed)
+        path.write_bytes(columns.write(history))
+        rows = columns.rows_of(path)
+        assert [replace(e, line=0) for e in history_of(rows).operations] == [*history.operations]
+        if any(each.f in ("append", "fetch") for each in history.operations):
+            told = check_log(history, promise, CONFIGURATION, gaps=True, complete=False)
+            assert check_log(rows, promise, CONFIGURATION, gaps=True, complete=False) == told, seed
+            found[told.verdict] += 1
+    assert found["holds"] > 100 and found["violated"] > 10, found

@@ -13,7 +13,7 @@ import pytest
 from kraftcheck.traces.formats import jsonlines, linerows
 from kraftcheck.traces.history import History, HistoryError
 from kraftcheck.traces.rows import history_of
-from tests.traces.checkers.bulk_worlds import world
+from tests.traces.checkers.member_worlds import world
 
 SEND = {"process": 0, "type": "invoke", "f": "send", "value": [["send", "t-0", 1]]}
 SENT = {"process": 0, "type": "ok", "f": "send", "value": [["send", "t-0", [0, 1]]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kraftcheck.reference.protocols import AnyConstants, peers_of
-from kraftcheck.traces.jobs.renaming import UNCHANGED, Renaming, Renumbering, Step
+from kraftcheck.traces.steps.symmetry import UNCHANGED, Renaming, Renumbering, Step
 
 
 def rename_step(

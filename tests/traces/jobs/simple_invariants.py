@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kraftcheck.traces.jobs.arrays import Ints, ints, lists
+from kraftcheck.traces.steps.record import Ints, ints, lists
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,9 +20,9 @@ import pyarrow as pa
 from kraftcheck.traces.jobs import campaigns
 from kraftcheck.traces.jobs.backends import Backend, Pool
 from kraftcheck.traces.jobs.campaigns import Options, Told, run_campaign
-from kraftcheck.traces.jobs.distinct import PartFiles
-from kraftcheck.traces.jobs.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
+from kraftcheck.traces.steps.classes import PartFiles
+from kraftcheck.traces.steps.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
 from tla_utils.errors import ToolError
 
 RUNS, SEED = 12, 3

@@ -29,7 +29,7 @@ from kraftcheck.reference.quorum.types import (
     Row,
     initial_row,
 )
-from kraftcheck.traces.jobs.abstraction import Abstraction, cfg_constants
+from kraftcheck.traces.steps.translation import Abstraction, cfg_constants
 from tla_utils import Function, Record
 from tla_utils.errors import ToolError
 from tla_utils.settings import Settings, constants_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kraftcheck.traces.jobs.arrays import Occurrences
+from kraftcheck.traces.steps.record import Occurrences
 
 
 def test_a_thread_is_one_component_of_one_run() -> None:

@@ -21,13 +21,13 @@ import pytest
 
 from kraftcheck.reference.runner import run as sim
 from kraftcheck.reference.sim.choices import run_seed
-from kraftcheck.traces.jobs import campaigns, ranges, so_far
+from kraftcheck.traces.jobs import campaigns, ranges
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.campaigns import Announced, Options, Told, run_campaign
-from kraftcheck.traces.jobs.distinct import SLIM, merge
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import replace_file
+from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.store import read_manifest
 from tests.quality.ladder import find_modules, imports_of
 from tests.traces.jobs.small_campaigns import (
@@ -253,7 +253,7 @@ def test_progress_says_what_was_found_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(so_far, "EVERY_S", 0.0)
+    monkeypatch.setattr(campaigns, "EVERY_S", 0.0)
     said: list[tuple[int, int, str]] = []
 
     def progress(stage: str, done: int, total: int, _: str, found: str) -> None:

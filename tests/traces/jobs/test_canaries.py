@@ -15,21 +15,21 @@ from msgspec.msgpack import encode
 
 from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.reference.quorum.types import Constants, initial_row
-from kraftcheck.traces.jobs import judge
-from kraftcheck.traces.jobs.canaries import (
+from kraftcheck.traces.steps import judge
+from kraftcheck.traces.steps.classes import CLASSES, Classes
+from kraftcheck.traces.steps.judge import (
+    CHUNK,
     NUMBER,
     REASON,
     SPACING,
     canaries_of,
     planted,
     planted_among,
+    report_of,
     spoiled,
     without_canaries,
 )
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import CLASSES, Classes
-from kraftcheck.traces.jobs.judge import CHUNK, report_of
-from kraftcheck.traces.jobs.protocols import constants_text, decoder_of
+from kraftcheck.traces.steps.record import Part, constants_text, decoder_of
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tests.traces.jobs.untrue import judge_as_predecessor
 from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict

@@ -32,12 +32,10 @@ from kraftcheck.reference.quorum.types import (
     initial_row,
 )
 from kraftcheck.reference.voters.types import Constants as VoterConstants, initial_voter_row
-from kraftcheck.traces.jobs import canonical
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Canonicaliser, CanonicalStep, Step
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.protocols import decoder_of
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps import symmetry
+from kraftcheck.traces.steps.record import decoder_of
+from kraftcheck.traces.steps.symmetry import Canonicaliser, CanonicalStep, Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns, step_frame
 from tests.conformance.recording import steps_of_walk
 from tests.traces.jobs.renaming import rename_step
 from tests.traces.jobs.test_abstraction import module_text
@@ -269,7 +267,7 @@ def test_a_value_that_only_a_sent_message_has_is_numbered_too() -> None:
 def test_memory_changes_no_form(monkeypatch: pytest.MonkeyPatch) -> None:
     remembering = Canonicaliser(THREE)
     with_memory = [remembering.canonical(step) for step in STEPS[THREE][:300]]
-    monkeypatch.setattr(canonical, "MEMO_LIMIT", 0)
+    monkeypatch.setattr(symmetry, "MEMO_LIMIT", 0)
     forgetful = Canonicaliser(THREE)
     assert [forgetful.canonical(step) for step in STEPS[THREE][:300]] == with_memory
 
@@ -277,7 +275,7 @@ def test_memory_changes_no_form(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_many_orders_are_not_tried_and_the_form_is_still_a_renaming(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(canonical, "MOST_ORDERS", 1)
+    monkeypatch.setattr(symmetry, "MOST_ORDERS", 1)
     for step in STEPS[THREE][:200]:
         again = decoded(form(THREE, step))
         assert again.node == THREE.voters[0]

@@ -24,9 +24,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs import handed, judge
 from kraftcheck.traces.jobs.backends import Pool, Spark
-from kraftcheck.traces.jobs.canonical import Step
 from kraftcheck.traces.jobs.conform import (
     FOLDER,
     JOINED_RUNS,
@@ -36,12 +34,14 @@ from kraftcheck.traces.jobs.conform import (
     ConformOptions,
     conform,
 )
-from kraftcheck.traces.jobs.distinct import SLIM, merge, merge_with_spark
-from kraftcheck.traces.jobs.handed import SPECS_OF_WORKERS
-from kraftcheck.traces.jobs.step_frames import frame_digest
 from kraftcheck.traces.jobs.summary import verdict_of
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import unsealed
+from kraftcheck.traces.steps import judge
+from kraftcheck.traces.steps.classes import SLIM, merge, merge_with_spark
+from kraftcheck.traces.steps.judge import SPECS_OF_WORKERS
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import frame_digest
 from kraftcheck.traces.store import Campaign, begin_trace, part_path, read_manifest, read_parts
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils import CheckOptions, StepFrame
@@ -181,18 +181,18 @@ def test_workers_judge_what_is_too_much_for_the_driver(
 ) -> None:
     """On a cluster: with the specs in the folder that it shares with the driver."""
     monkeypatch.setattr(judge, "ON_DRIVER_OF_MANY", 100)
-    monkeypatch.setattr(handed, "AHEAD", 1)
+    monkeypatch.setattr(judge, "AHEAD", 1)
     monkeypatch.setattr(judge, "FEW", 100)
     monkeypatch.setattr(Spark, "is_remote", True)
     out = tmp_path / "out"
     given: list[Path] = []
-    path_of = handed._file
+    path_of = judge._file
 
     def noted(folder: Path, number: int) -> Path:
         given.append(path_of(folder, number))
         return given[-1]
 
-    monkeypatch.setattr(handed, "_file", noted)
+    monkeypatch.setattr(judge, "_file", noted)
     options = ConformOptions(Spark(spark), check=CheckOptions(chunk=100), out=out)
     again = conform(trace, options)
     assert timeless(again.summary) == timeless(judged.summary)

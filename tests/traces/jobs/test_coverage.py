@@ -10,8 +10,8 @@ import pytest
 
 from kraftcheck.reference.protocols import KINDS as KINDS_OF_ROWS
 from kraftcheck.reference.runner.run import simulate_part
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.coverage import FEATURES, KINDS, features, merge_features, unseen
+from kraftcheck.traces.steps.record import Part
 from tests.traces.jobs.recorded import RUNS, part
 
 

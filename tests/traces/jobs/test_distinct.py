@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.partition.messages import DEPOSED
 from kraftcheck.reference.runner.run import simulate_part
-from kraftcheck.traces.jobs import distinct
-from kraftcheck.traces.jobs.canonical import CanonicalStep
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import Classes
-from kraftcheck.traces.jobs.protocols import constants_text, decode_constants
 from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps import classes
+from kraftcheck.traces.steps.classes import Classes
+from kraftcheck.traces.steps.record import Part, constants_text, decode_constants
+from kraftcheck.traces.steps.symmetry import CanonicalStep
 from tests.conformance.altered import Altered
 
 FORM = CanonicalStep("HandleFlush", 1, b"before", b"input", b"after", (b"a", b"b"), "NotLeader")
@@ -94,9 +93,9 @@ def test_what_a_worker_remembers_changes_no_class(
     recorded: PartTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered = Classes(Part(recorded)).table()
-    distinct.forget()
-    monkeypatch.setattr(distinct, "RECORDED_LIMIT", 1)
-    monkeypatch.setattr(distinct, "MEMO_LIMIT", 1)
+    classes.forget()
+    monkeypatch.setattr(classes, "RECORDED_LIMIT", 1)
+    monkeypatch.setattr(classes, "MEMO_LIMIT", 1)
     assert Classes(Part(recorded)).table() == remembered
 
 

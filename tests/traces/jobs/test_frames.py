@@ -12,10 +12,10 @@ import pytest
 from kraftcheck.traces.jobs import frames
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.coverage import FEATURES
-from kraftcheck.traces.jobs.distinct import SLIM, merge, merge_with_spark
 from kraftcheck.traces.jobs.measures import MEASURES
 from kraftcheck.traces.jobs.simulate import simulate
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.classes import SLIM, merge, merge_with_spark
 from kraftcheck.traces.store import Campaign, read_manifest, read_part
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from kraftcheck.reference.sim.genomes import FRESH, MUTATIONS, Genome, decode
 from kraftcheck.traces.jobs import campaigns, novelty, plan as plans
 from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
 from kraftcheck.traces.jobs.campaigns import Options, run_campaign
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.guidance import (
     BEGUN,
     WALK,
@@ -48,6 +47,7 @@ from kraftcheck.traces.jobs.novelty import MET, SOMETIMES, conditions_of
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_plan
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import sealed
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.store import Campaign, read_manifest, read_part
 from tests.mutation.hunted import mutants_of
 from tests.traces.jobs.small_campaigns import SEED, StandIn, contents

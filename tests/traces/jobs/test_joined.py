@@ -13,13 +13,20 @@ import pytest
 
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
-from kraftcheck.traces.jobs.distinct import SLIM, Facts, PartFiles, examine_part, merge
-from kraftcheck.traces.jobs.joined import JOINED, join_part
-from kraftcheck.traces.jobs.protocols import constants_text
-from kraftcheck.traces.jobs.relevance import Relevance
-from kraftcheck.traces.jobs.step_frames import INIT
-from kraftcheck.traces.jobs.sums import demand_all_classed, demand_all_joined
+from kraftcheck.traces.steps.classes import (
+    SLIM,
+    Facts,
+    PartFiles,
+    demand_all_classed,
+    demand_all_joined,
+    examine_part,
+    merge,
+)
+from kraftcheck.traces.steps.explain import JOINED, join_part
+from kraftcheck.traces.steps.record import constants_text
+from kraftcheck.traces.steps.slicing import Relevance
+from kraftcheck.traces.steps.symmetry import Canonicaliser, Step
+from kraftcheck.traces.steps.translation import INIT
 from kraftcheck.traces.store import read_manifest
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk, write_trace
 from tla_utils.errors import ToolError

@@ -14,31 +14,30 @@ from kraftcheck.reference.partition.messages import CONTROLLER
 from kraftcheck.reference.protocols import KINDS, kind_named
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.run import simulate_part
-from kraftcheck.traces.jobs import judge as judging
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canaries import planted
-from kraftcheck.traces.jobs.canonical import Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.distinct import CLASSES, Classes, PartFiles, examine, merge
-from kraftcheck.traces.jobs.judge import (
+from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps import judge as judging
+from kraftcheck.traces.steps.classes import CLASSES, Classes, PartFiles, examine, merge
+from kraftcheck.traces.steps.judge import (
     JUDGED,
     REJECTED,
     UNKNOWN,
     Bench,
-    as_columns,
     encoded_steps,
     groups_of,
     judge,
+    planted,
     report_of,
     step_table,
 )
-from kraftcheck.traces.jobs.protocols import (
+from kraftcheck.traces.steps.record import (
+    Part,
     constants_text,
     decode_step_constants,
     decoder_of,
     decoder_of_inputs,
 )
-from kraftcheck.traces.schema import PartTables
+from kraftcheck.traces.steps.symmetry import Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tests.tla_utils.same_values import differing
 from tla_utils import CheckOptions, EncodedSteps, StepReport, StepVerdict

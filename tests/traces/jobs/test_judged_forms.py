@@ -1,6 +1,6 @@
 """Steps of transactions as they are judged: TLC says the same of them as of what was recorded.
 
-What is taken from them is said in relevance.py, beginnings.py and canonical.py, by the declarations
+What is taken from them is said in slicing.py and symmetry.py, by the declarations
 of their kinds of nodes. Steps are recorded, or damaged in one place of their outcome.
 """
 
@@ -44,13 +44,10 @@ from kraftcheck.reference.transactions.types import (
     initial_client,
 )
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.abstraction import Abstraction
-from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.protocols import decoder_of, decoder_of_inputs
-from kraftcheck.traces.jobs.relevance import AsRecorded, Relevance
-from kraftcheck.traces.jobs.step_frames import shared_frame
+from kraftcheck.traces.steps.record import Part, decoder_of, decoder_of_inputs
+from kraftcheck.traces.steps.slicing import AsRecorded, Relevance
+from kraftcheck.traces.steps.symmetry import Canonicaliser, Step
+from kraftcheck.traces.steps.translation import Abstraction, as_columns, shared_frame
 from tla_utils import CheckOptions, check_steps
 from tla_utils.overrides import _without_comments
 

@@ -9,9 +9,9 @@ import pytest
 
 from kraftcheck.reference.partition.types import BrokerRow, ControllerRow
 from kraftcheck.reference.quorum.types import Row
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.jobs.measures import MEASURES, QUORUM_ITSELF, measure
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import Part
 from tests.traces.jobs.recorded import part
 
 

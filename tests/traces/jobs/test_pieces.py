@@ -10,9 +10,17 @@ import pytest
 
 from kraftcheck.reference.partition.messages import RegisterBrokerRequest, RegisterBrokerResponse
 from kraftcheck.reference.protocols import KINDS, peers_of
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.pieces import _KEYS, Item, apart, layout_of, make_room, whole
-from kraftcheck.traces.jobs.renaming import Renaming, Renumbering
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.symmetry import (
+    _KEYS,
+    Item,
+    Renaming,
+    Renumbering,
+    apart,
+    layout_of,
+    make_room,
+    whole,
+)
 from tests.traces.jobs.recorded import part
 
 encode = msgspec.msgpack.Encoder().encode

@@ -20,14 +20,14 @@ from kraftcheck.reference.quorum.messages import NO_DIVERGENCE, FetchRequest, Vo
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.voters.messages import FetchResponse
 from kraftcheck.reference.voters.types import Constants as VoterConstants, VotersEntry
-from kraftcheck.traces.jobs import protocols
-from kraftcheck.traces.jobs.protocols import (
+from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps import record
+from kraftcheck.traces.steps.record import (
     actions_of,
     constants_text,
     decode_constants,
     decode_step_constants,
 )
-from kraftcheck.traces.schema import TraceError
 
 QUORUM = Constants(voters=(1, 2, 3), fetch_max_records=2)
 DATA = PartitionConstants((0, 1, 2), 2)
@@ -37,7 +37,7 @@ CLUSTER = ClusterConstants(QUORUM, (DATA, DATA))
 THREADS_THAT_READ = """
 import sys, threading
 import msgspec
-from kraftcheck.traces.jobs.protocols import decoder_of
+from kraftcheck.traces.steps.record import decoder_of
 
 sys.setswitchinterval(1e-6)
 for i in range(150):
@@ -81,11 +81,11 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
     apart = [
         replace(each, modules="elsewhere") if each is PARTITION else each for each in PROTOCOLS
     ]
-    monkeypatch.setattr(protocols, "PROTOCOLS", apart)
-    of = protocols._types_beside.__wrapped__  # what is kept is of the true protocols
+    monkeypatch.setattr(record, "PROTOCOLS", apart)
+    of = record._types_beside.__wrapped__  # what is kept is of the true protocols
     vote = VoteRequest(2, 1, 2, 1, 1, pre_vote=False)
     home, elsewhere = (
-        protocols.decoder_of(union(of(frozenset([(place, "")])))) for place in ("", "elsewhere")
+        record.decoder_of(union(of(frozenset([(place, "")])))) for place in ("", "elsewhere")
     )
     assert home(encode(vote)) == vote
     assert elsewhere(encode(IsrShrinkTimeout())) == IsrShrinkTimeout()
@@ -96,7 +96,7 @@ def test_inputs_are_those_of_the_protocols_that_come_together(
 
 def test_one_that_extends_another_has_messages_of_the_same_names() -> None:
     """With other fields."""
-    quorum, voters = (protocols.decoder_of_inputs(each) for each in (QUORUM, JOINING))
+    quorum, voters = (record.decoder_of_inputs(each) for each in (QUORUM, JOINING))
     asked = FetchRequest(2, 1, 1, 0, 0)
     known = ("NONE", 1, 1, (VotersEntry(1, -1, (1, 2)),), NO_DIVERGENCE, 0, asked)
     response = FetchResponse(1, 2, *known)  # type: ignore[arg-type]  # as in their order

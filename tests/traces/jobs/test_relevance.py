@@ -18,12 +18,16 @@ from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants, 
 from kraftcheck.reference.protocols import kind_of
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.abstraction import Abstraction, cfg_constants, constant_name
-from kraftcheck.traces.jobs.canonical import Canonicaliser, Step
-from kraftcheck.traces.jobs.columns import Part
-from kraftcheck.traces.jobs.judge import as_columns
-from kraftcheck.traces.jobs.relevance import Relevance, first_row, mentions_of
-from kraftcheck.traces.jobs.step_frames import step_frame
+from kraftcheck.traces.steps.record import Part
+from kraftcheck.traces.steps.slicing import Relevance, first_row, mentions_of
+from kraftcheck.traces.steps.symmetry import Canonicaliser, Step
+from kraftcheck.traces.steps.translation import (
+    Abstraction,
+    as_columns,
+    cfg_constants,
+    constant_name,
+    step_frame,
+)
 from tests.traces.jobs.renaming import rename_step
 from tla_utils import CheckOptions, check_steps
 from tla_utils.errors import ToolError

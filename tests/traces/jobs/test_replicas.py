@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.compaction.messages import ReadBatch
 from kraftcheck.reference.compaction.types import Constants, LoadedKey
 from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants, initial_row
-from kraftcheck.traces.jobs.replicas import Replicas
+from kraftcheck.traces.steps.cluster import Replicas
 
 CONSTANTS = Constants((1,), (1, 2))
 KEYS = ("a", "b")

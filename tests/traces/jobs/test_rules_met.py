@@ -8,7 +8,7 @@ from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.reference.runner.watching import decisions_of, watched
 from kraftcheck.traces.jobs.coverage import FEATURES
-from kraftcheck.traces.jobs.rules_met import WATCHED_RUNS, rules_met
+from kraftcheck.traces.jobs.novelty import WATCHED_RUNS, rules_met
 from kraftcheck.traces.store import Campaign
 
 QUORUM = Campaign(scenario="quorum", seed=3, runs=WATCHED_RUNS + 5)

@@ -17,9 +17,13 @@ import pytest
 from kraftcheck.reference.kit.fields import Field, Kind, fields_of, within
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import KINDS
-from kraftcheck.traces.jobs import shapes
-from kraftcheck.traces.jobs.abstraction import INIT_INPUT, Abstraction
-from kraftcheck.traces.jobs.shapes import shape_of_inputs, shape_of_row
+from kraftcheck.traces.steps.translation import (
+    INIT_BYTES,
+    INIT_INPUT,
+    Abstraction,
+    shape_of_inputs,
+    shape_of_row,
+)
 from tests.tla_utils.same_values import differing
 from tla_utils.steptable import EncodedSteps, StepTable
 from tla_utils.stepvalues import FunctionOf, RecordOf, SequenceOf, Shape
@@ -108,7 +112,7 @@ def both(many: int) -> tuple[StepTable, EncodedSteps]:
             values.append(form.row(item) if is_row else form.input(item))
             encoded.append(bytes([start + (not is_row)]) + encode(item))
         values.append(INIT_INPUT)
-        encoded.append(bytes([start + 1]) + shapes.INIT_INPUT)
+        encoded.append(bytes([start + 1]) + INIT_BYTES)
     text = StepTable.from_steps([{"value": value} for value in values])
     return text, EncodedSteps(["value"], forms, encoded, lambda: text)
 

@@ -9,7 +9,7 @@ import sysconfig
 from pathlib import Path
 
 from kraftcheck.traces.jobs.ranges import Work, reference_digest, work_on
-from kraftcheck.traces.jobs.shipping import pack
+from kraftcheck.traces.jobs.session import pack
 from kraftcheck.traces.jobs.simulate import Range
 from kraftcheck.traces.store import Campaign, begin_trace
 

@@ -9,7 +9,7 @@ from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.voters.protocol import CONTROLLER_KIND as CONTROLLER
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs.step_frames import frame_text, libraries, shared_frame
+from kraftcheck.traces.steps.translation import frame_text, libraries, shared_frame
 
 
 def test_the_kits_own_modules_lie_in_its_specs() -> None:

@@ -17,7 +17,6 @@ from kraftcheck.reference.protocols import KINDS
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs.backends import Pool, own_error
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
-from kraftcheck.traces.jobs.shapes import shape_of_inputs, shape_of_row
 from kraftcheck.traces.jobs.tables import (
     SCHEMAS,
     TABLES,
@@ -28,6 +27,7 @@ from kraftcheck.traces.jobs.tables import (
     tables,
 )
 from kraftcheck.traces.schema import PartTables, TraceError
+from kraftcheck.traces.steps.translation import shape_of_inputs, shape_of_row
 from kraftcheck.traces.store import Campaign, begin_trace, read_manifest, read_parts, write_part
 from tests.traces.jobs.test_shapes import NODES, _Form, drawn
 from tla_utils.errors import ToolError

@@ -10,10 +10,10 @@ import pytest
 
 from kraftcheck.reference.protocols import KINDS
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.jobs import verdict_store
-from kraftcheck.traces.jobs.judge import JUDGED
-from kraftcheck.traces.jobs.verdict_store import VerdictStore, stamp
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps import verdict_store
+from kraftcheck.traces.steps.judge import JUDGED
+from kraftcheck.traces.steps.verdict_store import VerdictStore, stamp
 
 
 def key(number: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kraftcheck.traces.jobs import judge
+from kraftcheck.traces.steps import judge
 from tla_utils import StepReport, StepTable, StepVerdict, steps as tla_steps
 from tla_utils.runner import ModuleText
 

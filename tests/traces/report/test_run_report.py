@@ -45,7 +45,9 @@ def test_nothing_of_a_run_is_mark_up() -> None:
     lanes = [lane._replace(name=HOSTILE, row={HOSTILE: HOSTILE}) for lane in plain.lanes]
     page = render(
         plain._replace(
-            **dict.fromkeys(("title", "drawn", "verdict"), HOSTILE),
+            title=HOSTILE,
+            drawn=HOSTILE,
+            verdict=HOSTILE,
             found=[HOSTILE],
             lines=[HOSTILE],
             lanes=lanes,

@@ -29,9 +29,9 @@ from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
 from kraftcheck.reference.runner.scenarios import family, protocols_under
 from kraftcheck.reference.sim.choices import SeededChooser
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 
 TOPICS = {"topic_changes": 4}
 BROKERS = {"shutdowns": 6, "unregistrations": 2}

@@ -14,9 +14,9 @@ from kraftcheck.reference.compaction.sometimes import sometimes
 from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
-from kraftcheck.traces.jobs.checks import Finding, check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.steps.check import Finding, check_runs
+from kraftcheck.traces.steps.record import Part
 
 BUGS = {
     "Z195": {"KeptIsReplayed", "LoadedIsReplayed"},

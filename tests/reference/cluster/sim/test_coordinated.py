@@ -15,9 +15,9 @@ from kraftcheck.reference.runner.run import simulate_part, simulate_run
 from kraftcheck.reference.transactions import coordinator
 from kraftcheck.reference.transactions.messages import Tail, TxnRecord
 from kraftcheck.reference.transactions.types import INITIAL_RECORD, TailLog
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED, STOPPED, PartTables
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 
 RUNS = 6
 ELECTED = {

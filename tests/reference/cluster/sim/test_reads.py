@@ -16,9 +16,9 @@ from kraftcheck.reference.moving.types import Constants, initial_moving_controll
 from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 
 READS = {"reads": 40, "reassignments": 8, "quorum_partitions": 6, "topic_partitions": 1}
 READ = "HandleListReassignments"

@@ -22,6 +22,7 @@ from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions, promise_of
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
+from kraftcheck.reference.partition.system import comes_once
 from kraftcheck.reference.runner.run import simulate_genomes, simulate_run
 from kraftcheck.reference.sim.begun import Beginning, Mail
 from kraftcheck.reference.sim.choices import RecordingChooser, ReplayChooser, SeededChooser
@@ -33,9 +34,9 @@ from kraftcheck.traces.checkers.arrow import from_arrow
 from kraftcheck.traces.checkers.assessment import assess
 from kraftcheck.traces.checkers.verdict import HOLDS
 from kraftcheck.traces.counterexamples.moves import make
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 from tests.stateful import shown_by_tlc
 from tests.stateful.beginnings import KEPT
 
@@ -189,7 +190,7 @@ def test_a_run_makes_a_walk_to_its_end(name: str) -> None:
 
 def test_what_comes_once_comes_once_and_in_order() -> None:
     """To the controller and from it; between brokers a message may come again."""
-    mail = Mail(begun.comes_once)
+    mail = Mail(comes_once)
     first, second = KnownInput(1, b"", "One"), KnownInput(2, b"", "Two")
     mail.post(0, ((CONTROLLER, first), (1, first)))
     mail.post(0, ((CONTROLLER, second),))

@@ -15,9 +15,9 @@ from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.reference.snapshots.sim.changes import taken_by
-from kraftcheck.traces.jobs.checks import check_runs
-from kraftcheck.traces.jobs.columns import Part
 from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.steps.check import check_runs
+from kraftcheck.traces.steps.record import Part
 
 VOTERS = {"voters": 3, "voter_changes": 5, "observers": 1}
 ALL = {**VOTERS, "snapshots": 8, "brokers": 1, "state_machines": True}
