@@ -261,11 +261,15 @@ def _campaign(
 
 
 def _modules(protocol: Protocol) -> set[str]:
-    """Those that an overlay of the protocol may extend: rules, handlers, and parts of them."""
+    """Those that an overlay of the protocol may extend: rules, handlers, and parts of them. The
+    module of a preset lies in the folder of what it extends, and is not for that.
+    """
+    others = {kind.module for each in PROTOCOLS if each is not protocol for kind in each.kinds}
+    beside = {path.stem for path in (SPECS / protocol.name).glob("*.tla")}
     return {
         *(kind.module for kind in protocol.kinds),
         *(rules.__name__ for rules in protocol.rules),
-        *(path.stem for path in (SPECS / protocol.name).glob("*.tla")),
+        *(beside - others),
     }
 
 

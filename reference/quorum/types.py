@@ -12,7 +12,7 @@ to the same bytes.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -38,16 +38,7 @@ NOBODY = -1
 Role: TypeAlias = Literal[
     "Unattached", "Prospective", "Candidate", "Leader", "Resigned", "Follower", "Down", "Halted"
 ]
-ROLES: tuple[Role, ...] = (
-    "Unattached",
-    "Prospective",
-    "Candidate",
-    "Leader",
-    "Resigned",
-    "Follower",
-    "Down",
-    "Halted",
-)
+ROLES: tuple[Role, ...] = get_args(Role)
 Connection: TypeAlias = Literal["Ready", "Awaiting", "BackingOff"]
 READY: Connection = "Ready"
 AWAITING: Connection = "Awaiting"

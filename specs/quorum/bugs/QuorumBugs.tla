@@ -112,9 +112,4 @@ Z302_TruncationRefused(row, diverging) == FALSE
 (* is in flight, though not the one that is.                                *)
 Z304_AnswersInFlight(row, m, inFlight) ==
   row.connections[m.source] = "Awaiting" /\ m.request.type = inFlight.type
-
-(* Z167: a leader takes over the high watermark that a fetch tells it, be   *)
-(* it lower or late.                                                        *)
-Z167_HighWatermarkAfterFetch(row, m) ==
-  IF m.highWatermark = Undefined THEN row.highWatermark ELSE m.highWatermark
 ==============================================================================
