@@ -5,7 +5,7 @@
 Before transactions had an epoch each (KIP-890, part 2), nothing told the marker of one from that
 of the next of the same producer.
 
-1. As in late_marker.py: the marker of a first transaction, which is committed, is lost on a broken
+1. As in Z163: the marker of a first transaction, which is committed, is lost on a broken
    link; b1 gives up the connection, connects anew, and sends it again. It is written.
 2. A second or two before b1's kernel sends again what was in the first connection, a second
    transaction writes to the same partition.
@@ -14,7 +14,7 @@ of the next of the same producer.
 
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
-is the same. All other settings are as in late_marker.py.
+is the same. All other settings are those of late_marker.py (finds/Z163/README.md).
 """
 
 from __future__ import annotations

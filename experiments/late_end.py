@@ -16,7 +16,7 @@ that which ends the next of the same producer.
 
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
-is the same. All other settings are as in late_marker.py.
+is the same. All other settings are those of late_marker.py (finds/Z163/README.md).
 """
 
 from __future__ import annotations

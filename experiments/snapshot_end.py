@@ -107,7 +107,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
 def left_behind(
     cluster: Cluster, quorum: Quorum, admin: AdminClient, control: bool
 ) -> tuple[str, str]:
-    """Steps 1 and 2: who has loaded a snapshot, and which."""
+    """X stands still until it needs a snapshot. Returns X, and the snapshot that it has loaded."""
     leader = quorum.leader(VOTERS)
     x = next(name for name in VOTERS if name != leader)
     cluster.pause(x)
@@ -134,7 +134,7 @@ def left_behind(
 
 
 def forgets(cluster: Cluster, quorum: Quorum, x: str) -> None:
-    """Steps 4 and 5: X leads, is deposed, and leads again."""
+    """X leads, is deposed, and leads again."""
     led(cluster, quorum, x)
     cluster.pause(x)
     quorum.leader([name for name in VOTERS if name != x], above=quorum.epoch(x))
