@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kraftcheck.traces.checkers.columns import Ints, indices
 from kraftcheck.traces.checkers.fates import Fates
 from kraftcheck.traces.checkers.findings import Broken, Evidence
-from kraftcheck.traces.checkers.isolation.components import components_of
 from kraftcheck.traces.checkers.transactions import NONE, Transactions
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def circles(f: Fates) -> Broken:
@@ -20,6 +23,9 @@ def circles(f: Fates) -> Broken:
     has a read from one that asked later, and lies within the times that such reads span: only there
     is it searched for.
     """
+    # Late, because it takes a fifth of a second that most histories need not spend.
+    import networkx as nx
+
     t = f.t
     writer, reader, poll = _reads_from(f)
     asked = t.ends.asked
@@ -31,10 +37,12 @@ def circles(f: Fates) -> Broken:
     np.add.at(depth, rank[writer[back]] + 1, -1)
     within = np.cumsum(depth)[rank] > 0
     some = indices(within[writer] & within[reader])
-    if not len(some):
-        return Broken("G1c", [], partial(_circle, t, (writer, reader, poll)))
-    found = sorted(map(sorted, components_of(writer[some], reader[some]).sets()))
-    return Broken("G1c", found, partial(_circle, t, (writer, reader, poll)))
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_edges_from(zip(writer[some].tolist(), reader[some].tolist(), strict=True))
+    circles = sorted(
+        sorted(each) for each in nx.strongly_connected_components(graph) if len(each) > 1
+    )
+    return Broken("G1c", circles, partial(_circle, t, graph, (writer, reader, poll)))
 
 
 def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:
@@ -47,14 +55,19 @@ def _reads_from(f: Fates) -> tuple[Ints, Ints, Ints]:
     return writer[some], reader[some], poll[some]
 
 
-def _circle(t: Transactions, reads: tuple[Ints, Ints, Ints], among: list[int]) -> Evidence:
+def _circle(
+    t: Transactions,
+    graph: nx.DiGraph[int],
+    reads: tuple[Ints, Ints, Ints],
+    among: list[int],
+) -> Evidence:
     """The shortest circle through the first of a set; two of its reads, and all by number."""
+    import networkx as nx
+
+    inner, first = graph.subgraph(among), among[0]
+    paths = nx.single_source_shortest_path(inner, first)
+    around = min((paths[each] for each in inner.predecessors(first)), key=len)
     writer, reader, poll = reads
-    inside = indices(np.isin(writer, among) & np.isin(reader, among))
-    edges: dict[int, list[int]] = {}
-    for before, after in zip(writer[inside].tolist(), reader[inside].tolist(), strict=True):
-        edges.setdefault(before, []).append(after)
-    around = _shortest(edges, among[0])
     fetches = []
     for before, after in zip(around, [*around[1:], around[0]], strict=True):
         found = indices((writer == before) & (reader == after))[0]
@@ -62,19 +75,3 @@ def _circle(t: Transactions, reads: tuple[Ints, Ints, Ints], among: list[int]) -
     numbers = " -> ".join(str(t.ends.number[each]) for each in [*around, around[0]])
     said = f"transactions read from each other in a circle: {numbers}"
     return tuple(fetches[:2]), said, None
-
-
-def _shortest(edges: dict[int, list[int]], first: int) -> list[int]:
-    """The nodes of a shortest circle through one of them, from that on."""
-    came, waiting = {first: first}, [first]
-    for node in waiting:
-        for target in edges[node]:
-            if target == first:
-                around = [node]
-                while around[-1] != first:
-                    around.append(came[around[-1]])
-                return around[::-1]
-            if target not in came:
-                came[target] = node
-                waiting.append(target)
-    raise AssertionError("a component without a circle")
