@@ -119,8 +119,9 @@ def test_a_message_that_nobody_sent_is_reported(recorded: PartTables) -> None:
         steps = tables["steps"]
         return {**tables, "steps": with_column(steps, "sent", [[] for _ in range(len(steps))])}
 
-    # What clients ask comes from outside; what brokers read of metadata was written by nobody.
-    assert found_in(recorded, plant) == {"Provenanced", "MetadataRead"}
+    # What clients ask comes from outside; what brokers read of metadata was written by nobody, and
+    # what travels between them and the controller was not on its way.
+    assert found_in(recorded, plant) == {"Provenanced", "MetadataRead", "InOrder"}
 
 
 def test_steps_of_a_stranger_are_reported(recorded: PartTables) -> None:
