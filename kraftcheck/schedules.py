@@ -90,11 +90,11 @@ def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
     """Raises BadInput: a move is not possible, or there is no such bug or option; ToolError, where
     the schedule says that it holds a rejected step: TLC cannot be used.
     """
-    try:
-        with refusing(UnknownBug, ValueError, of=path):
+    with refusing(UnknownBug, ValueError, of=path):
+        try:
             return replayed_by(loaded.script, lambda: Allowed(TRACES / VERDICTS), skip)
-    except ImpossibleMove as error:
-        raise BadInput(f"{path}: line {loaded.lines[error.index]}: {error}") from None
+        except ImpossibleMove as error:
+            raise ValueError(f"line {loaded.lines[error.index]}: {error}") from None
 
 
 def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = None) -> int:

@@ -152,7 +152,8 @@ def _python(name: str, chosen: Sequence[Rule]) -> str:
     methods = [textwrap.dedent(inspect.getsource(getattr(base, each.name))) for each in chosen]
     module = inspect.getmodule(base)
     assert module is not None
-    words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(methods))) & vars(module).keys()
+    known = {name for name in vars(module) if not name.startswith("__")}
+    words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(methods))) & known
     imports: dict[str, set[str]] = {base.__module__: {base.__name__}}
     for word in words:
         place, found = _imported(word, vars(module)[word], module)

@@ -33,7 +33,7 @@ def run(*arguments: object) -> Result:
         (("--bug", "Z999"), "no bug 'Z999'"),
         (("--bug", "Z35", "--model", "quorum-handover"), "Z35 is a bug of the partition"),
         (("--bug", "Z13", "--model", "partition-isr"), "Z13 is a bug of the quorum"),
-        (("--bug", "Z21"), "Z21 cannot be replayed: delays an election"),
+        (("--bug", "Z21"), "Z21 cannot be replayed: only delays an election"),
         (("--bug", "Z40"), "Z40 cannot be replayed: it is a configuration"),
         (("--model", "partition"), "there is no graph 'partition'"),
         (("--tier", "huge"), "no graph is of tier 'huge'"),

@@ -346,7 +346,8 @@ def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     own = Path(protocol.modules or specs / protocol.name)
     extended = [specs / name for name in extended_by(protocol)]
     folders = (own, *extended, own / "steps", specs / "common")
-    return [path for path in folders if path.is_dir()]
+    # Of no folder at all, TLC says that the protocol's own is not there.
+    return [path for path in folders if path.is_dir()] or [own]
 
 
 def frame_text(kind: NodeKind, refusals: bool = False) -> str:

@@ -120,7 +120,7 @@ def test_the_documents_are_those_of_json() -> None:
 def test_a_history_is_judged_in_two_lines() -> None:
     found = kraftcheck.check(KV)
     assert found.verdict == "violated" and not found.holds and found.exit_code == 1
-    assert len(found.evidence) == 1 and "has no place" in found.evidence[0]
+    assert len(found.evidence) == 1 and "no linearization explains" in found.evidence[0]
 
 
 def test_anomalies_say_whether_they_are_allowed() -> None:
@@ -150,7 +150,7 @@ def test_unknown_does_not_hold() -> None:
 def test_bad_input_is_an_exception(tmp_path: Path) -> None:
     with pytest.raises(kraftcheck.BadInput, match="nope: No such file"):
         kraftcheck.check(tmp_path / "nope")
-    with pytest.raises(kraftcheck.BadInput, match="say what they can have done, with --faults"):
+    with pytest.raises(kraftcheck.BadInput, match="state their worst effect with --faults"):
         kraftcheck.check(LOG)
     with pytest.raises(kraftcheck.BadInput, match="no scenario 'quorums'"):
         kraftcheck.simulate(scenario="quorums", runs=1, out=tmp_path / "runs")
