@@ -5,13 +5,14 @@ from __future__ import annotations
 import tracemalloc
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from benchmarks._log_synthetic import part
 from kraftcheck.traces import schema
 from kraftcheck.traces.checkers.arrow import from_arrow
-from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, from_history
+from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, by_process, from_history
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.records import records_of
 from kraftcheck.traces.checkers.unplaced import culprit
@@ -24,6 +25,12 @@ from tests.traces.checkers.calls import (
     history,
     together,
 )
+
+
+def test_rows_are_in_order_however_large_the_numbers_are() -> None:
+    """Segment, process and operation as one number would not fit into 63 bits."""
+    segment, process, operation = np.array([1 << 34, 0]), np.zeros(2, np.int64), [(1 << 29) - 1, 5]
+    assert by_process(segment, process, np.array(operation)).tolist() == [1, 0]
 
 
 def test_appends_that_may_be_left_over_may_fill_holes() -> None:

@@ -41,3 +41,20 @@ def test_a_wait_lasts_until_it_is_given_up(
     told.lines.append(f"{{{late} :type :ok :value [[:send 0 [7 99]]]}}")
     found = names(told.report(tmp_path / "history.edn"))
     assert ("stuck-producer" in found) is is_stuck, found
+
+
+@pytest.mark.parametrize(("gave_up", "is_stuck"), [(195, True), (60, False)])
+def test_a_producer_that_never_gets_its_id_waits_too(
+    gave_up: int, is_stuck: bool, tmp_path: Path
+) -> None:
+    told = at(
+        BEGAN * SECOND, Told().op(1, "init", '"other"').op(1, "begin", txn="1").send(1, 1, 0, 0, 1)
+    )
+    for kind, time in (("invoke", 0), ("info", gave_up)):
+        head = f":process 0 :f :init :time {(BEGAN + time) * SECOND}"
+        told.lines.append(f'{{{head} :type :{kind} :value "id"}}')
+    late = f":process 5 :f :send :time {400 * SECOND}"
+    told.lines.append(f"{{{late} :type :invoke :value [[:send 0 99]]}}")
+    told.lines.append(f"{{{late} :type :ok :value [[:send 0 [7 99]]]}}")
+    found = names(told.report(tmp_path / "history.edn"))
+    assert ("stuck-producer" in found) is is_stuck, found

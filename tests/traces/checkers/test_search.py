@@ -11,7 +11,7 @@ import pytest
 from benchmarks._objects import history_of
 from kraftcheck.traces.checkers import jit, witness
 from kraftcheck.traces.checkers.models import MODELS, model_named
-from kraftcheck.traces.checkers.search import Limits, check, check_object
+from kraftcheck.traces.checkers.search import Limits, check, check_object, described
 from kraftcheck.traces.checkers.sequential import Model, answer
 from kraftcheck.traces.checkers.verdict import HOLDS, SHOWN_MAX, UNKNOWN, VIOLATED, Verdict, shown
 from kraftcheck.traces.history import HistoryError, Operation
@@ -37,6 +37,11 @@ def test_a_stale_read_is_refused_with_its_evidence() -> None:
     assert "operation 2 (process 2: read returned 1)" in found.certificate.sentence
     assert "the cas-register can only be" in found.certificate.sentence
     assert found.prefix == 2
+
+
+def test_a_read_of_nothing_is_named_with_what_it_returned() -> None:
+    assert described(call("read", 0, 1)) == "operation 0 (process 0: read returned nil)"
+    assert described(call("write", 0, 1, 5)) == "operation 0 (process 0: write 5)"
 
 
 def test_a_linearization_is_given() -> None:
