@@ -70,6 +70,9 @@ def test_an_empty_fetch_tells_what_it_missed_as_an_end_does() -> None:
     empty = call("fetch", 20, 25, 1, ())
     (stale,) = check_history(history(*APPENDS, empty, model=LOG)).staleness
     assert (stale.reads, stale.delays, stale.missed) == (1, (5,), (1,))
+    # What came later was not missed.
+    later = history(*APPENDS, empty, call("append", 30, 35, "c", 2), model=LOG)
+    assert check_history(later).staleness[0].missed == (1,)
     # Two that are equally late are two.
     (stale,) = check_history(history(*APPENDS, empty, empty, model=LOG)).staleness
     assert (stale.reads, stale.delays, stale.missed) == (2, (5, 5), (1, 1))

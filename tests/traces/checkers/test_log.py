@@ -108,6 +108,9 @@ def test_a_trace_with_a_name_that_none_has_is_refused(field: str) -> None:
     fetch: dict[str, Any] = dict.fromkeys((field.name for field in schema.OPERATION), 0)
     fetch |= {"op": "fetch", "values": [], "outcome": "ok", "end": None}
     assert len(from_arrow(pa.array([[fetch]], kind)).reads.segment) == 1
+    # A fetch that failed has read nothing.
+    failed = pa.array([[fetch | {"outcome": "fail"}]], kind)
+    assert len(from_arrow(failed).reads.segment) == 0
     with pytest.raises(ValueError, match="'frob' is none of"):
         from_arrow(pa.array([[fetch | {field: "frob"}]], kind))
 
