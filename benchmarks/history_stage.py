@@ -2,9 +2,9 @@
 
 The stage of a campaign that judges what clients saw, from end to end: read the columns of table
 `runs`, find each run's promise, judge, make the rows of both answers. Parts are the histories of a
-simulated campaign as they are (a dozen operations each), and made-up ones of 5 clients
-(benchmarks/_log_synthetic.py) with more of them, in the place of the recorded. Each part is
-PART_OPERATIONS long, or as long as it was recorded; processes are warm.
+simulated campaign as they are (a dozen operations each). For longer histories, made-up logs of 5
+clients (benchmarks/_log_synthetic.py) replace them. A part has PART_OPERATIONS operations, or as
+many as were recorded. Processes are warm.
 
     python -m benchmarks.history_stage [LENGTH ...]      default 100 1000 10000
 """

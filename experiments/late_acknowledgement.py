@@ -36,7 +36,7 @@ def of(jars: Path | None) -> list[Outcome]:
 @JARS
 @click_errors("late_acknowledgement")
 def main(repeat: int, jars: Path | None) -> None:
-    """Try whether an acknowledgement that comes too late is told so."""
+    """Try whether a late acknowledgement gets an error."""
     tell(CASES, of, repeat, jars)
 
 

@@ -1,4 +1,4 @@
-"""Z125 on a real cluster: a broker that loads a snapshot goes on leading what it has lost.
+"""Z125 on a real cluster: a broker that loads a snapshot still leads partitions that it lost.
 
 See finds/Z125/README.md for the story, the settings and the control.
 """
@@ -74,7 +74,7 @@ def segments(cluster: Cluster) -> list[int]:
 
 main = evidence.experiment(
     run,
-    "Try whether a broker that loads a snapshot goes on leading what it has lost.",
+    "Try whether a broker that loads a snapshot still leads partitions that it lost.",
     control="The metadata log keeps its beginning.",
     settings=lambda control: {} if control else SHORT,
     guests=(CLIENT, ADMIN),

@@ -4,7 +4,7 @@ See finds/Z128/README.md for the story, the settings and the control.
 
 With `--how shrink` the record is that b2, which stands still, leaves the ISR of t-0, where two are
 left. Ten records are acknowledged without b2. Once X leads again, the leader b1 is stopped by
-SIGTERM, and b2 goes on: for X it is in the ISR.
+SIGTERM, and b2 keeps running: X has it in the ISR.
 
 With `--how ids` the record is that a broker is given a block of producer ids, as it needs its first
 one. Once X leads again, eight idempotent producers send a record each: for X that block is free.

@@ -74,6 +74,7 @@ def taken(
     """
     outcome: Any
     if node == CONTROLLER:
+        # A move's input is one of the node's that takes it.
         outcome = controller.step(state.controller, input)  # type: ignore[arg-type]
         if outcome is None:
             return None
