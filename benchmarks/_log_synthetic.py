@@ -56,8 +56,10 @@ def logs(
     ends: bool = False,
     seed: int = 0,
 ) -> LogBatch:
-    """Linearizable histories, a segment for each run. unknown: the share of appends without answer,
-    half of which took effect. ends: a read is told where the log ended.
+    """Linearizable histories, a segment for each run.
+
+    unknown: the share of appends without answer, half of which took effect. ends: a read is told
+    where the log ended.
 
     Raises ValueError: nothing to do, or a share that is none.
     """

@@ -151,8 +151,11 @@ class Point(NamedTuple):
 
 
 class Met(NamedTuple):
-    """points: after each generation. first: by kind and thing, the CPU seconds after which it was
-    met; within a generation by the share of its steps, or runs, that came before."""
+    """points: after each generation.
+
+    first: by kind and thing, the CPU seconds after which it was met; within a generation by the
+    share of its steps, or runs, that came before.
+    """
 
     points: list[Point]
     first: dict[str, dict[Any, float]]
@@ -180,8 +183,10 @@ class Met(NamedTuple):
 
 
 def edges_of(scenario: str) -> dict[int, int]:
-    """By number of a class, how many edges of the models' graphs it is (traces/cover). TLC charts
-    the graphs, once: a minute or two."""
+    """By number of a class, how many edges of the models' graphs it is (traces/cover).
+
+    TLC charts the graphs, once: a minute or two.
+    """
     found: Counter[int] = Counter()
     charts = ChartStore(CHARTS)
     for model in of_scenario(select(read_covers(), [], [TIER]), scenario):

@@ -93,8 +93,9 @@ def runs(
 def outcomes(
     java: str, cases: Mapping[str, str], jars: Path | None, entries: Sequence[str] = ()
 ) -> list[Outcome]:
-    """Of each case, what came out and what its control gives. cases: by name, what they are; the
-    rest as `said` has it. Raises ClusterError: it failed.
+    """Of each case, what came out and what its control gives.
+
+    cases: by name, what they are; the rest as `said` has it. Raises ClusterError: it failed.
     """
     found = said(java, [], jars, entries)
     if [each["case"] for each in found] != [*cases]:

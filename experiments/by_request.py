@@ -76,8 +76,10 @@ def await_log(by: Connections, at: str) -> None:
 
 
 class Producer:
-    """Of one partition of the topic. version: of its transactions, 1 or 2. leader: of the
-    partition. Methods take the broker to ask as the coordinator, and return Kafka's last word.
+    """Of one partition of the topic.
+
+    version: of its transactions, 1 or 2. leader: of the partition. Methods take the broker to ask
+    as the coordinator, and return Kafka's last word.
     """
 
     def __init__(

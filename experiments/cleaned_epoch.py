@@ -61,8 +61,10 @@ class Keyed:
         return Producer({**settings, "enable.idempotence": acks == "all"}, logger=MUTE)
 
     def write(self, producer: Producer, key: str, *, promised: bool = True) -> int:
-        """One record, a batch of its own. promised: whether its ack says that it will last; one of
-        a single broker does not, so the history says that nobody knows. Returns its offset.
+        """One record, a batch of its own.
+
+        promised: whether its ack says that it will last; one of a single broker does not, so the
+        history says that nobody knows. Returns its offset.
 
         Raises ClusterError: it is not acked.
         """
@@ -212,8 +214,9 @@ def write_on(bootstrap: str, ended: Event) -> int:
 
 
 def killed(cluster: Cluster, partition: Partition, new: str, turn: int) -> int:
-    """b1 is killed and comes back while `new` leads. Returns how many batches it kept that nobody
-    else had. Raises ClusterError.
+    """b1 is killed and comes back while `new` leads.
+
+    Returns how many batches it kept that nobody else had. Raises ClusterError.
     """
     cluster.kill(B1)
     partition.await_leader(B2, asking=B2)

@@ -107,8 +107,9 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
 
 
 def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
-    """A hears what was held up, or that it is gone, and of a snapshot. known: the last segment of
-    the metadata log of which it may have read something.
+    """A hears what was held up, or that it is gone, and of a snapshot.
+
+    known: the last segment of the metadata log of which it may have read something.
     """
     loads = cluster.log(A).count(LOADED)
     if how == SNAPSHOT:
@@ -120,8 +121,9 @@ def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
 
 
 def sent(setting: Setting, acks: str) -> int | None:
-    """A new value, if its record was acked. Of one that the leader alone acks nothing is promised,
-    so the history does not know its fate.
+    """A new value, if its record was acked.
+
+    Of one that the leader alone acks nothing is promised, so the history does not know its fate.
     """
     process, value = setting.processes.next(), setting.values.next()
     asked = [["send", setting.key(0), value]]

@@ -38,10 +38,11 @@ def copies_in(partition: Partition, asking: str, records: int) -> list[str]:
 
 
 class Application(Program):
-    """One of those that copy `t` to `copies`. protocol: `cooperative` is the classic one with
-    CooperativeStickyAssignor. slow: it waits once it is assigned partitions. tells: the history
-    has what it was given and gave up in a poll, at the end of that, so no two may be polled at
-    once, and that it left.
+    """One of those that copy `t` to `copies`.
+
+    protocol: `cooperative` is the classic one with CooperativeStickyAssignor. slow: it waits once
+    it is assigned partitions. tells: the history has what it was given and gave up in a poll, at
+    the end of that, so no two may be polled at once, and that it left.
     """
 
     def __init__(
@@ -112,8 +113,9 @@ class Application(Program):
             self._event(kind, f, value, mark=member)
 
     def copy(self) -> str:
-        """Writes what it has read, and says how far it has. Returns the name of the error that it
-        met, and that aborted it; none: "".
+        """Writes what it has read, and says how far it has.
+
+        Returns the name of the error that it met, and that aborted it; none: "".
         """
         self.write()
         return self.finish()

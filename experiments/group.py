@@ -41,8 +41,10 @@ def joined(
     commits: bool = True,
     more: Mapping[str, str] | None = None,
 ) -> Member:
-    """A consumer of the group. offsets: where it begins without a commit. commits: whether it makes
-    one of what it gives up. more: settings.
+    """A consumer of the group.
+
+    offsets: where it begins without a commit. commits: whether it makes one of what it gives up.
+    more: settings.
     """
     options = {"group.protocol": protocol, "auto.offset.reset": offsets, **(more or {})}
     return Member(setting, GROUP, options, commits=commits)

@@ -143,8 +143,9 @@ def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
 
 
 def answered(application: Application, *, writes: bool = True) -> str:
-    """A transaction of what it was given. writes: whether that needs an answer. Returns the name of
-    the error that it met; none: "".
+    """A transaction of what it was given.
+
+    writes: whether that needs an answer. Returns the name of the error that it met; none: "".
     """
     application.begin()
     if writes:

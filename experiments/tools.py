@@ -171,8 +171,10 @@ class Partition:
     def create(
         self, *, asking: str, min_insync: int = 2, partitions: int = 1, config: Sequence[str] = ()
     ) -> None:
-        """The first of the order leads. partitions: how many the topic has, all alike. config: what
-        else is set for it, as NAME=VALUE.
+        """The first of the order leads.
+
+        partitions: how many the topic has, all alike. config: what else is set for it, as
+        NAME=VALUE.
         """
         order = ",".join([":".join(self._numbers(self._order))] * partitions)
         words = ["--replica-assignment", order]

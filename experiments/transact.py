@@ -15,8 +15,9 @@ ID, KEY = "p1", "t-0"
 
 
 class Writer(Program):
-    """Kafka's transactional producer on one host, and what it was told. Raises ClusterError: it
-    ended, which is what it does when it is refused.
+    """Kafka's transactional producer on one host, and what it was told.
+
+    Raises ClusterError: it ended, which is what it does when it is refused.
     """
 
     def __init__(self, cluster: Cluster, setting: Setting, host: str) -> None:
@@ -35,8 +36,9 @@ class Writer(Program):
     def begin(
         self, records: int, *partitions: int, amid: Callable[[], object] = lambda: None
     ) -> None:
-        """partitions: of each record; none: all go to the first one. amid: what is done between one
-        record and the next.
+        """partitions: of each record; none: all go to the first one.
+
+        amid: what is done between one record and the next.
         """
         places = partitions or (0,) * records
         values = [self._values.next() for _ in places]

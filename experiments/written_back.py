@@ -57,6 +57,7 @@ ENTRY, INDEX = 12, 10485756
 
 class Case(NamedTuple):
     """write: what is written of one partition; its last step returns what is done for the control.
+
     broken: whether what is looked for is there.
     """
 

@@ -63,8 +63,11 @@ def run(
     coverage: bool = False,
     screen: Screen,
 ) -> int:
-    """Begin a campaign, or go on with what is missing of it. guided: runs are made of those that
-    met something new. coverage: say at the end how much of the bounded graphs it has seen."""
+    """Begin a campaign, or go on with what is missing of it.
+
+    guided: runs are made of those that met something new. coverage: say at the end how much of the
+    bounded graphs it has seen.
+    """
     asked = _asked(file, scenario, bug_id)
     count = runs or asked.runs
     if count is None:

@@ -207,9 +207,10 @@ def _show_recorded(recording: Recording, out: Path, screen: Screen) -> None:
 
 
 def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: str) -> None:
-    """Raises BadInput for a fault that this cluster, or these clients, cannot have. secured:
-    clients need TLS or SASL, which those who ask brokers for changes (kraftcheck/live/changes.py)
-    do not have.
+    """Raises BadInput for a fault that this cluster, or these clients, cannot have.
+
+    secured: clients need TLS or SASL, which those who ask brokers for changes
+    (kraftcheck/live/changes.py) do not have.
     """
     for fault in faults:
         if fault in MEMBERS and workload != "groups":

@@ -36,9 +36,11 @@ _OPERATOR: Final = r"^{}\s*(\(|==)"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule. ids: of docs/protocol-rules.md, as they stand in the code, or empty. place: module
-    and line of its operator. answers: how often each was given, in the spec's words, of a rule that
-    has few; never: those of them that were not.
+    """A rule.
+
+    ids: of docs/protocol-rules.md, as they stand in the code, or empty. place: module and line of
+    its operator. answers: how often each was given, in the spec's words, of a rule that has few;
+    never: those of them that were not.
     """
 
     rule: str

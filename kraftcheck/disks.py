@@ -44,9 +44,10 @@ HEADS = (
 def run(
     folders: Sequence[Path], topics: Sequence[str], screen: Screen, page: Path | None = None
 ) -> int:
-    """Judge log directories, or directories of partitions. Exit code 1: something is not as Kafka
-    promises; 2: a broker is at work in one, something cannot be read, or nothing is there to be
-    judged.
+    """Judge log directories, or directories of partitions.
+
+    Exit code 1: something is not as Kafka promises; 2: a broker is at work in one, something cannot
+    be read, or nothing is there to be judged.
 
     topics: only these. page: a file for a page. Raises BadInput: a folder is none, or has nothing
     of Kafka's, or the page is to lie in one that is judged; OSError: one cannot be listed.

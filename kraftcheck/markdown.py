@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """heads: as those of `screen.Columns`, with ">" in front of what is aligned to the right. What
-    stands in cells is not escaped.
+    """heads: as those of `screen.Columns`, with ">" in front of what is aligned to the right.
+
+    What stands in cells is not escaped.
     """
     names = [head.removeprefix(">") for head in heads]
     rule = "".join("|---:" if head.startswith(">") else "|---" for head in heads)

@@ -128,8 +128,9 @@ def run(
 def _ordered(
     models: Sequence[Model], bugs: Sequence[Bug], near: Sequence[Bug], manifest: Manifest
 ) -> list[Model]:
-    """First where changes of these rules are known to show: who waits hears of it early. Then what
-    is soon over, where changes of their neighbours show, and all else.
+    """First where changes of these rules are known to show: who waits hears of it early.
+
+    Then what is soon over, where changes of their neighbours show, and all else.
     """
     first, others = (related.bounds_of(of, manifest) for of in (bugs, near))
     sizes = sorted(models, key=lambda each: each.distinct or 0)
@@ -261,8 +262,9 @@ def _campaign(
 
 
 def _modules(protocol: Protocol) -> set[str]:
-    """Those that an overlay of the protocol may extend: rules, handlers, and parts of them. The
-    module of a preset lies in the folder of what it extends, and is not for that.
+    """Those that an overlay of the protocol may extend: rules, handlers, and parts of them.
+
+    The module of a preset lies in the folder of what it extends, and is not for that.
     """
     others = {kind.module for each in PROTOCOLS if each is not protocol for kind in each.kinds}
     beside = {path.stem for path in (SPECS / protocol.name).glob("*.tla")}

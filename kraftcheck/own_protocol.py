@@ -81,8 +81,11 @@ def _operators(kind: Any, known: Any) -> Iterator[str]:
 
 
 def _rows(kind: Any, known: Any) -> Iterator[str]:
-    """Fields of rows that the spec never names. A message that differs is told by the step that
-    sends it; a row that differs may have TLC refuse a whole frame."""
+    """Fields of rows that the spec never names.
+
+    A message that differs is told by the step that sends it; a row that differs may have TLC refuse
+    a whole frame.
+    """
     from kraftcheck.reference.kit.fields import fields_of
 
     named = {field for definition in known.values() for field in definition.fields}

@@ -52,8 +52,11 @@ class Place(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """An input or a message. ends: from where and to where; of what is read from a log that nodes
-    share, the log; of what comes from nowhere, nothing."""
+    """An input or a message.
+
+    ends: from where and to where; of what is read from a log that nodes share, the log; of what
+    comes from nowhere, nothing.
+    """
 
     content: Hashable
     words: str
@@ -89,8 +92,10 @@ def _picture(
     said: Notes,
     **told: Any,
 ) -> Picture:
-    """of, names: the components' constants, and what they are called. said: by a step's number.
-    told: what else a picture has."""
+    """of, names: the components' constants, and what they are called.
+
+    said: by a step's number. told: what else a picture has.
+    """
     places = _places(of, seen)
     return Picture(
         lanes=_lanes(of, names, seen, places),
@@ -187,8 +192,10 @@ def _arrows(
 
 
 def picture(title: str, run: Run, notes: Notes, found: Iterable[str]) -> Picture:
-    """notes: what there is to say of steps, beside what they violate. found: what is wrong with the
-    run as a whole."""
+    """notes: what there is to say of steps, beside what they violate.
+
+    found: what is wrong with the run as a whole.
+    """
     result = run.result
     said = {step: list(each) for step, each in notes.items()}
     for each in result.violations:

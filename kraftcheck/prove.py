@@ -1,5 +1,7 @@
-"""`prove`: safety beyond bounds, obligation by obligation. docs/proofs.md says exactly what is
-proved, and under which abstraction."""
+"""`prove`: safety beyond bounds, obligation by obligation.
+
+docs/proofs.md says exactly what is proved, and under which abstraction.
+"""
 
 from __future__ import annotations
 
@@ -204,8 +206,9 @@ def _one(task: Task) -> Obligation:
 
 
 def _listened(rules: type, asked: set[str]) -> type:
-    """The same rules, which note that they were asked. What they answer may be symbols, so nothing
-    is compared.
+    """The same rules, which note that they were asked.
+
+    What they answer may be symbols, so nothing is compared.
     """
 
     def listen(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -98,8 +98,10 @@ def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
 
 
 def replay(path: Path, screen: Screen, skip: bool = False, page: Path | None = None) -> int:
-    """Tells a schedule: its moves, then each step. Exit code 1 if it violates what the file says,
-    0 if the file says nothing and neither does the run, 2 if they differ.
+    """Tells a schedule: its moves, then each step.
+
+    Exit code 1 if it violates what the file says, 0 if the file says nothing and neither does the
+    run, 2 if they differ.
 
     skip: moves that are not possible are left out, shown and counted. page: a file for a page that
     draws the run. Raises BadInput as `load` and `made` do.

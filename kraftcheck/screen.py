@@ -122,8 +122,9 @@ class Screen:
             self._pulse.spoken(held)
 
     def line(self, text: str = "") -> None:
-        """A line of the result; nothing with `--json`. Where it is longer than the terminal is wide
-        it goes on below, further in.
+        """A line of the result; nothing with `--json`.
+
+        Where it is longer than the terminal is wide it goes on below, further in.
         """
         self.lines.append(click.unstyle(text))
         # Not click.echo, which writes past the stream that a bar puts in the place of stdout.

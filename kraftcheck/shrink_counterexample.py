@@ -47,8 +47,9 @@ FOLDER = Path("runs") / "moves"
 
 
 class Asked(NamedTuple):
-    """output: a file of TLC's, or None to have TLC search. model, bug: of which model it is; of a
-    bug its first one that a state violates.
+    """output: a file of TLC's, or None to have TLC search.
+
+    model, bug: of which model it is; of a bug its first one that a state violates.
     """
 
     output: Path | None

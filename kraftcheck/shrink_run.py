@@ -96,8 +96,10 @@ def _show(found: Shrunk, before: Run, path: Path, screen: Screen) -> None:
 
 
 def replay(path: Path, screen: Screen, page: Path | None = None) -> int:
-    """Tell the run of a schedule. Exit code 1 if it violates what the file says, 0 if the file says
-    nothing and neither does the run, 2 if they differ.
+    """Tell the run of a schedule.
+
+    Exit code 1 if it violates what the file says, 0 if the file says nothing and neither does the
+    run, 2 if they differ.
 
     Raises BadInput: no schedule, or of a scenario, option or bug that there is not.
     """

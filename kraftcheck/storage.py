@@ -37,8 +37,11 @@ def crash(
     own: Path | None,
     screen: Screen,
 ) -> int:
-    """Start from so many states that crashes leave of a disk, and judge each. Exit code 1: a
-    promise does not hold. own: a file with rules of one's own. Raises BadInput, UnknownBug."""
+    """Start from so many states that crashes leave of a disk, and judge each.
+
+    Exit code 1: a promise does not hold. own: a file with rules of one's own. Raises BadInput,
+    UnknownBug.
+    """
     rules: type[StorageRules] = AsKafka if as_kafka else StorageRules
     if bug is not None and own is None:
         replayable(bug, "storage")
@@ -85,8 +88,10 @@ def crash(
 
 
 def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
-    """The same operations on the engine and on Kafka's classes. Exit code 1: they came to other
-    states, or other bytes. Raises ArtifactError, WitnessError."""
+    """The same operations on the engine and on Kafka's classes.
+
+    Exit code 1: they came to other states, or other bytes. Raises ArtifactError, WitnessError.
+    """
     from kraftcheck.witness.storage import Compared, hosted
 
     total = Compared()

@@ -32,8 +32,11 @@ from tla_utils.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """walks: each a list of edge numbers. moves: their lengths together. bound: no set of walks has
-    a smaller moves + restart_cost * walks (certified by potentials). restart_cost: as given."""
+    """walks: each a list of edge numbers.
+
+    moves: their lengths together. bound: no set of walks has a smaller moves + restart_cost * walks
+    (certified by potentials). restart_cost: as given.
+    """
 
     walks: list[list[int]]
     moves: int

@@ -54,8 +54,9 @@ class Text:
 
 
 def definitions(module: str) -> Iterator[Text]:
-    """Every definition at the margin of a module's text, in order. Those in comments count too:
-    no module has any.
+    """Every definition at the margin of a module's text, in order.
+
+    Those in comments count too: no module has any.
     """
     for match in _HEAD.finditer(module):
         following = _MARGIN.search(module, match.end())

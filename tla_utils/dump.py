@@ -105,8 +105,11 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read. memory_mb: how large this process may become, in MiB. lower: what to lower
-    when it is not enough, as the message says it."""
+    """How much is read.
+
+    memory_mb: how large this process may become, in MiB. lower: what to lower when it is not
+    enough, as the message says it.
+    """
 
     states: int = 1_000_000
     edges: int = 10_000_000

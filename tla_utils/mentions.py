@@ -15,9 +15,11 @@ from tla_utils.overrides import Definition, ModuleSource
 
 
 class Mentions(NamedTuple):
-    """operators: by name, the one that was asked about among them. fields: of any record. whole:
-    those of them that are read, or written, other than as a way to a field within. paths: such
-    ways, from one field to the next. constants: those that the modules declare.
+    """operators: by name, the one that was asked about among them.
+
+    fields: of any record. whole: those of them that are read, or written, other than as a way to a
+    field within. paths: such ways, from one field to the next. constants: those that the modules
+    declare.
     """
 
     operators: frozenset[str]
@@ -31,9 +33,10 @@ class Mentions(NamedTuple):
 def mentions(
     operator: str, modules: Mapping[str, ModuleSource], replaced: Mapping[str, str] | None = None
 ) -> Mentions:
-    """What the operator mentions, in modules that build on each other. Who mentions an instance of
-    a module mentions all that it defines; who mentions an operator in whose place another one
-    stands (`replaced`) mentions both.
+    """What the operator mentions, in modules that build on each other.
+
+    Who mentions an instance of a module mentions all that it defines; who mentions an operator in
+    whose place another one stands (`replaced`) mentions both.
 
     Raises ToolError: no module defines it; or one of them has an INSTANCE without a name, whose
     operators are reached in ways that are not followed here.

@@ -75,8 +75,11 @@ _PROGRESS = re.compile(r"^Progress\(.*?([\d,]+) distinct states found", re.MULTI
 
 
 class Running(NamedTuple):
-    """How far a run of TLC is. seconds: since it began. states: the distinct ones that it has
-    found, as it said last, which it does after some seconds and then once a minute; None before."""
+    """How far a run of TLC is.
+
+    seconds: since it began. states: the distinct ones that it has found, as it said last, which it
+    does after some seconds and then once a minute; None before.
+    """
 
     name: str
     seconds: float

@@ -255,8 +255,11 @@ class _Builder:
         return self.tables[self.kind(value)] if is_record else None
 
     def slot(self, name: str, values: list[int]) -> _Slot:
-        """A place that takes these values. Records point into their table, or into the tables of
-        all their kinds one behind the other; all else into a sequence called `name`."""
+        """A place that takes these values.
+
+        Records point into their table, or into the tables of all their kinds one behind the other;
+        all else into a sequence called `name`.
+        """
         tables = [table for table in map(self.table_of, values) if table is not None]
         starts: dict[str, int] = {}
         size = 0

@@ -85,8 +85,10 @@ class FunctionOf:
 
 @dataclass(frozen=True, slots=True)
 class FieldOf:
-    """A field: its name in the file and in the specification. default: its encoded value where a
-    record leaves it out."""
+    """A field: its name in the file and in the specification.
+
+    default: its encoded value where a record leaves it out.
+    """
 
     encoded: str
     name: str

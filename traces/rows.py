@@ -68,12 +68,14 @@ class Words(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The history as columns. line: where in the file each is. number: of the operation, its
-    `index`; operation: of the client's. completed: NEVER where it never was. splits:
-    of the row at `at`, what it returned is `splits[at]` to `splits[at + 1]` of offsets and
-    returned; answered: whether it was told any, or none; of an assignment: whether its consumer
-    went back to the beginning. value, returned: of one type; numbers in `meanings`, where there
-    are some. objects: the operations, where they were read as such; they have the lines.
+    """The history as columns.
+
+    line: where in the file each is. number: of the operation, its `index`; operation: of the
+    client's. completed: NEVER where it never was. splits: of the row at `at`, what it returned is
+    `splits[at]` to `splits[at + 1]` of offsets and returned; answered: whether it was told any, or
+    none; of an assignment: whether its consumer went back to the beginning. value, returned: of one
+    type; numbers in `meanings`, where there are some. objects: the operations, where they were read
+    as such; they have the lines.
     """
 
     source: str

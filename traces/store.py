@@ -50,8 +50,11 @@ class PartEntry(msgspec.Struct, frozen=True):
 
 
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. `options` are the options that were requested, not those drawn. `guided`:
-    so many runs are a generation, which is made of what earlier ones have met; 0: of none."""
+    """What was asked for.
+
+    `options` are the options that were requested, not those drawn. `guided`: so many runs are a
+    generation, which is made of what earlier ones have met; 0: of none.
+    """
 
     scenario: str
     seed: int

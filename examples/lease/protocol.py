@@ -166,8 +166,10 @@ class FencedWrites(Model):
 def told(
     constants: Constants, node: int, row: Any, input: Input, outcome: Outcome
 ) -> Iterable[Asked | Answered]:
-    """The first write of each lease. A refused one says nothing: an earlier try may have gone
-    through."""
+    """The first write of each lease.
+
+    A refused one says nothing: an earlier try may have gone through.
+    """
     if isinstance(input, Write):
         yield Asked((node, row.token), "write", row.token)
     if isinstance(input, WriteResponse) and input.accepted:

@@ -28,9 +28,10 @@ from kraftcheck.serve.admin import Process
 
 
 class Suite(NamedTuple):
-    """tests: the folder of the sources that is copied. run: what of it needs a broker. serve: the
-    options of the cluster; none: the suite starts it. fakes: modules in place of what would start
-    a cluster, by path.
+    """tests: the folder of the sources that is copied.
+
+    run: what of it needs a broker. serve: the options of the cluster; none: the suite starts it.
+    fakes: modules in place of what would start a cluster, by path.
     """
 
     tests: str

@@ -12,8 +12,9 @@ from kraftcheck.traces.report.judged import Judged
 
 
 def judge_property(history: History, facts: dict[str, Any], options: Options) -> Judged:
-    """Raises HistoryError: an operation that the property does not have. BadInput: a level that it
-    does not have.
+    """Raises HistoryError: an operation that the property does not have.
+
+    BadInput: a level that it does not have.
     """
     name = facts["model"]
     refuse_level(name, options)

@@ -105,8 +105,9 @@ class _Suspect(NamedTuple):
 
 @dataclass
 class _Whole:
-    """A trace, as far as its parts have been looked at. held: the weakest level of its logs, of
-    which a run of a cluster has several.
+    """A trace, as far as its parts have been looked at.
+
+    held: the weakest level of its logs, of which a run of a cluster has several.
 
     unpromised: logs to which nothing was promised. happened, forbidden: of each anomaly, in how
     many logs it happened, and in how many of them it was not allowed; counted: how often it did.

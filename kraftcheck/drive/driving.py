@@ -57,8 +57,11 @@ NOT_TAKEN: Final = "notTaken"
 
 
 class _Play(NamedTuple):
-    """A run that was made. lines: of the trace. moves: those that were. difference: where the node
-    differs from the reference: the action, and fields; empty if it does not."""
+    """A run that was made.
+
+    lines: of the trace. moves: those that were. difference: where the node differs from the
+    reference: the action, and fields; empty if it does not.
+    """
 
     lines: list[str]
     moves: list[Move]
@@ -67,9 +70,11 @@ class _Play(NamedTuple):
 
 @dataclass
 class _Driven:
-    """What the runs came to so far. features: which the node has met. refused: inputs that it did
-    not take, with its first reason. steps: of the node. differences: how many runs ended with each.
-    reachable: what the reference came to in the last round. schedules: how many were followed.
+    """What the runs came to so far.
+
+    features: which the node has met. refused: inputs that it did not take, with its first reason.
+    steps: of the node. differences: how many runs ended with each. reachable: what the reference
+    came to in the last round. schedules: how many were followed.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -277,8 +282,11 @@ def of_protocol(
     constants: str | None,
     **how: Any,
 ) -> int:
-    """The verb. constants: as they stand in a header, without the protocol if one likes. Raises as
-    `drive`; BadInput: there is no such protocol, or it has no such constants."""
+    """The verb.
+
+    constants: as they stand in a header, without the protocol if one likes. Raises as `drive`;
+    BadInput: there is no such protocol, or it has no such constants.
+    """
     found = next((each for each in PROTOCOLS if each.name == protocol), None)
     if found is None:
         known = ", ".join(each.name for each in PROTOCOLS)
@@ -318,8 +326,9 @@ def drive(
     screen: Screen,
     seeking: bool = True,
 ) -> int:
-    """search: moves that the reference makes to find a way, in each round. seeking: off, runs are
-    by chance, and as many steps long as those that seek.
+    """search: moves that the reference makes to find a way, in each round.
+
+    seeking: off, runs are by chance, and as many steps long as those that seek.
 
     Raises BadInput: the node cannot be asked, or answers what cannot be read; ToolError: TLC cannot
     be used.

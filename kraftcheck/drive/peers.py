@@ -60,9 +60,10 @@ class Made(NamedTuple):
 
 
 class State(NamedTuple):
-    """rows: in the order of nodes. fresh: messages that have not come yet; old: those that have,
-    the last ones. urgent: those that come at once or never. log: what nodes share. records: so many
-    were asked for.
+    """rows: in the order of nodes.
+
+    fresh: messages that have not come yet; old: those that have, the last ones. urgent: those that
+    come at once or never. log: what nodes share. records: so many were asked for.
     """
 
     rows: tuple[Any, ...]

@@ -40,8 +40,10 @@ class Seen(NamedTuple):
 
 
 class Found(NamedTuple):
-    """seen: states in the order in which they were met. features: of the node, with the place of
-    the state after the step that met it first."""
+    """seen: states in the order in which they were met.
+
+    features: of the node, with the place of the state after the step that met it first.
+    """
 
     seen: list[Seen]
     features: dict[Feature, int]

@@ -53,8 +53,9 @@ Recorded: TypeAlias = dict[str, dict[tuple[int, Any, Any], Step]]
 
 
 def hunts(module: str) -> tuple[Hunt, ...]:
-    """The runs whose rows and inputs are taken, for a module of rules. Their constants are fixed:
-    they are judged together.
+    """The runs whose rows and inputs are taken, for a module of rules.
+
+    Their constants are fixed: they are judged together.
     """
     return tuple(
         Hunt(scenario=protocol.name, bug=None, options=dict(fixed))

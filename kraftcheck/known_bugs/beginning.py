@@ -32,8 +32,11 @@ OF_STORAGE = "StorageRules"
 
 
 class Rule(NamedTuple):
-    """A decision on both sides. name: in Python, of the class `base`; operator: in the module;
-    empty where the specs have none of that name. said: the first line of its prose."""
+    """A decision on both sides.
+
+    name: in Python, of the class `base`; operator: in the module; empty where the specs have none
+    of that name. said: the first line of its prose.
+    """
 
     protocol: str
     base: type
@@ -72,8 +75,9 @@ def _said(base: type, name: str) -> str:
 
 
 def _operators(name: str) -> dict[str, tuple[str, str]]:
-    """By the name that the reference has for it, each operator's module and name. Which of several
-    modules is meant by a name that they share, nothing tells.
+    """By the name that the reference has for it, each operator's module and name.
+
+    Which of several modules is meant by a name that they share, nothing tells.
     """
     kinds = [kind.module for each in PROTOCOLS if each.name == name for kind in each.kinds]
     manifest = manifest_of(name)

@@ -85,8 +85,10 @@ def expected(entry: Bug) -> tuple[Oracle, ...]:
 def wanted_of(
     entry: Bug, asked: Asked, stored: dict[str, dict[str, Witness]]
 ) -> tuple[Oracle, ...]:
-    """The oracles to be asked of a bug. Controls are not stored: their first runs show them, to
-    those who can tell them apart; to others they are runs as any.
+    """The oracles to be asked of a bug.
+
+    Controls are not stored: their first runs show them, to those who can tell them apart; to others
+    they are runs as any.
     """
     wanted = asked.oracles or expected(entry)
     if entry.is_control:

@@ -59,8 +59,10 @@ def without_overlay(entry: Bug) -> str:
 
 
 def scenario_of(entry: Bug) -> str | None:
-    """The scenario of the bug's own protocol, or None where there is none yet. A producer's rules
-    are met where it has several partitions."""
+    """The scenario of the bug's own protocol, or None where there is none yet.
+
+    A producer's rules are met where it has several partitions.
+    """
     if entry.base is ProducerRules:
         return CLUSTER
     return entry.protocol if entry.protocol in MACHINES else None

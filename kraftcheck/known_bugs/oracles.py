@@ -69,8 +69,10 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(NamedTuple):
-    """One thing that an oracle found in recorded runs. what: in a few words. said: of each run what
-    it says. step: in the first of them. runs: in how many, where `said` leaves some out.
+    """One thing that an oracle found in recorded runs.
+
+    what: in a few words. said: of each run what it says. step: in the first of them. runs: in how
+    many, where `said` leaves some out.
     """
 
     oracle: str
@@ -107,8 +109,10 @@ def judge(oracle: Oracle, folder: Path, **how: Any) -> Opinion:
 
 
 def steps(folder: Path, explain: int = EXPLAINED) -> Judged:
-    """What the step relation refuses: each kind of step with its first run. explain: of so many
-    rejected steps TLC tells the difference, which takes it as long as judging them.
+    """What the step relation refuses: each kind of step with its first run.
+
+    explain: of so many rejected steps TLC tells the difference, which takes it as long as judging
+    them.
     """
     # Runs of the campaign that were not recorded are nobody's fault here.
     summary = conform(folder, ConformOptions(backend=Pool(1), explain=explain)).summary
@@ -163,8 +167,10 @@ def progress(folder: Path) -> Judged:
 
 
 def histories(folder: Path, level: str | None = None, run: int | None = None) -> Judged:
-    """Each pair of a level that was promised and one that was kept. level: what to judge by in
-    place of what runs promised. run: this one alone, else all of the trace.
+    """Each pair of a level that was promised and one that was kept.
+
+    level: what to judge by in place of what runs promised. run: this one alone, else all of the
+    trace.
     """
     if not has_clients(scenario_of(folder)):
         return [], ""

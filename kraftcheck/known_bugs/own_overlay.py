@@ -41,8 +41,9 @@ _COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class OwnOverlay:
-    """An overlay that can be used. replaced: by operator, the module that defines it and the
-    definition that takes its place.
+    """An overlay that can be used.
+
+    replaced: by operator, the module that defines it and the definition that takes its place.
     """
 
     path: Path
@@ -222,8 +223,10 @@ def has(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
 
 
 def is_instantiated(own: OwnOverlay, manifest: Manifest, model: Model) -> bool:
-    """Whether the model instantiates a module whose operators are replaced. It has constants of its
-    own there, which an overlay that extends the module would lack (`copied`).
+    """Whether the model instantiates a module whose operators are replaced.
+
+    It has constants of its own there, which an overlay that extends the module would lack
+    (`copied`).
     """
     known = read_modules([model.module], manifest.libraries)
     return not {owner for owner, _ in own.replaced.values()} <= _extended(model.module, known)

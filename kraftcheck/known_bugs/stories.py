@@ -33,8 +33,9 @@ number that falls there is no step back, and is marked."""
 
 
 class Story(NamedTuple):
-    """lines: the whole in words; the last one says what is broken. run: what the reference made of
-    it, up to where it follows; None: nothing.
+    """lines: the whole in words; the last one says what is broken.
+
+    run: what the reference made of it, up to where it follows; None: nothing.
     """
 
     lines: list[str]
@@ -95,8 +96,9 @@ def _run(found: Way) -> Run:
 
 
 def narrated(states: Sequence[State], counts_anew: bool = False) -> Iterator[str]:
-    """States line by line: what happened, the messages, what changed. counts_anew: the model keeps
-    of partition epochs only their order, and of a leader only.
+    """States line by line: what happened, the messages, what changed.
+
+    counts_anew: the model keeps of partition epochs only their order, and of a leader only.
     """
     yield f"{states[0].number}. " + ("the beginning" if states[0].number == 1 else "from here on")
     yield from (f"     {line}" for line in _beginning(states[0]))
@@ -180,8 +182,9 @@ def _beginning(state: State) -> Iterator[str]:
 
 
 def _with_role(row: Any) -> Any:
-    """The part of a row that says which role the node has: of voters it is the quorum's row. None:
-    there is no such part.
+    """The part of a row that says which role the node has: of voters it is the quorum's row.
+
+    None: there is no such part.
     """
     if not isinstance(row, Record):
         return None

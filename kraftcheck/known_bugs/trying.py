@@ -86,9 +86,10 @@ class OfModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """All that came of it. reasons: why it is broken or unknown. runs: of the replaced class's own
-    protocol; others: of protocols that ask the class, too. known: the known bugs of the rules that
-    are replaced.
+    """All that came of it.
+
+    reasons: why it is broken or unknown. runs: of the replaced class's own protocol; others: of
+    protocols that ask the class, too. known: the known bugs of the rules that are replaced.
     """
 
     verdict: str

@@ -47,8 +47,10 @@ class Apart:
             return sorted(self._running)
 
     def run(self, role: Role, setting: Setting, at: int, options: Options) -> None:
-        """Until everything is done. Raises LibraryError, ClientError: as the role does there;
-        ClientError: its process has ended by itself.
+        """Until everything is done.
+
+        Raises LibraryError, ClientError: as the role does there; ClientError: its process has ended
+        by itself.
         """
         while not setting.done.is_set():
             with self._changed:

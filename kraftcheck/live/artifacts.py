@@ -26,8 +26,10 @@ MAVEN_MANUAL = " -> [Help"
 
 
 class Artifacts(NamedTuple):
-    """What a project file asks for. name: of its folder in the cache; checksums: lines of sha256
-    and file name, as `sha256sum` writes them; version: of Kafka; more: what else Maven is told.
+    """What a project file asks for.
+
+    name: of its folder in the cache; checksums: lines of sha256 and file name, as `sha256sum`
+    writes them; version: of Kafka; more: what else Maven is told.
     """
 
     name: str

@@ -101,8 +101,10 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What `cluster.json` holds. guests, paused: names of hosts. cuts: pairs of them. own: a folder
-    with jars or classes that come before Kafka's.
+    """What `cluster.json` holds.
+
+    guests, paused: names of hosts. cuts: pairs of them. own: a folder with jars or classes that
+    come before Kafka's.
     """
 
     version: str
@@ -241,8 +243,9 @@ class Cluster:
     # -- Faults
 
     def start(self, name: str, *, wait: bool = True, jvm: Sequence[str] = ()) -> None:
-        """Starts a node that is down, with what is on its disk. jvm: more options of Java, this
-        time.
+        """Starts a node that is down, with what is on its disk.
+
+        jvm: more options of Java, this time.
         """
         if self.is_running(name):
             raise ClusterError(f"{name} is running")

@@ -61,8 +61,9 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Episode(msgspec.Struct, frozen=True):
-    """What came of it. final: processes that read each lane at the end, None where they did not
-    reach it.
+    """What came of it.
+
+    final: processes that read each lane at the end, None where they did not reach it.
     """
 
     lanes: tuple[Lane, ...]

@@ -50,8 +50,9 @@ class Islands:
         self._addresses = {name: f"{NETWORK}.{at}" for at, name in enumerate(names, 1)}
 
     def make(self, lasts: bool = False) -> None:
-        """Makes the hosts, after removing what is left of these. lasts: they stay when this process
-        has ended.
+        """Makes the hosts, after removing what is left of these.
+
+        lasts: they stay when this process has ended.
 
         Raises IslandError: no `ip` command, no right to use it, it failed, or the hosts of another
         cluster are on this machine.

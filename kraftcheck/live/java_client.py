@@ -36,8 +36,10 @@ DIED: Final = "ended"
 
 
 class Java:
-    """The library. See kraftcheck/live/library.py for what its methods mean. Raises LibraryError:
-    no jars, no Java that has a compiler.
+    """The library.
+
+    See kraftcheck/live/library.py for what its methods mean. Raises LibraryError: no jars, no Java
+    that has a compiler.
     """
 
     def __init__(self) -> None:

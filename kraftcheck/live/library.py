@@ -35,8 +35,10 @@ class Told(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a transaction ended. kind: as was asked, aborted instead, or nobody knows; error: what
-    was said where it was not as asked.
+    """How a transaction ended.
+
+    kind: as was asked, aborted instead, or nobody knows; error: what was said where it was not as
+    asked.
     """
 
     kind: Literal["ok", "fail", "info"]

@@ -287,8 +287,9 @@ def _lines_beside(folder: Path) -> dict[str, int]:
 def _dumped(
     cluster: Cluster | None, topic: str, folder: Path, cut: Sequence[txnlog.Cut] | None
 ) -> list[metadata.Record]:
-    """The metadata log; it and the topic's logs as files, which are kept as well. Empty where they
-    cannot be had. Raises OSError.
+    """The metadata log; it and the topic's logs as files, which are kept as well.
+
+    Empty where they cannot be had. Raises OSError.
 
     cut: what was kept of the log of transactions; None: there are none.
     """

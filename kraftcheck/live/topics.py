@@ -41,8 +41,11 @@ class TopicError(Exception):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic that was there before. ends: by partition, where it ended then; replication_factor,
-    min_insync_replicas, unclean_election: as the cluster says, None where it does not."""
+    """A topic that was there before.
+
+    ends: by partition, where it ended then; replication_factor, min_insync_replicas,
+    unclean_election: as the cluster says, None where it does not.
+    """
 
     ends: tuple[int, ...]
     replication_factor: int | None = None
@@ -70,8 +73,9 @@ def admin_of(
 
 
 def find(bootstrap: str, properties: Mapping[str, str], patience: float = ANSWER_S) -> AdminClient:
-    """Whoever answers there. Raises TopicError: nobody does within so many seconds, or ever will
-    with these properties.
+    """Whoever answers there.
+
+    Raises TopicError: nobody does within so many seconds, or ever will with these properties.
     """
     met: list[KafkaError] = []
     admin = admin_of(bootstrap, properties, met.append)

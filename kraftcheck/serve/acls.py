@@ -26,8 +26,10 @@ _DESCRIBES: Final = ("Read", "Write", "Alter", "Describe")
 
 
 class Acl(NamedTuple):
-    """user, host: any, where `*`. name: of what; any, where `*`; the beginning of it, if prefixed.
-    operation, kind: those of OPERATIONS and KINDS.
+    """user, host: any, where `*`.
+
+    name: of what; any, where `*`; the beginning of it, if prefixed. operation, kind: those of
+    OPERATIONS and KINDS.
     """
 
     kind: str

@@ -108,8 +108,10 @@ class Cluster:
         self._until(lambda: all(each["settled"] for each in self.describe()["topics"][name]), name)
 
     def kill(self, broker: int, lose: bool = False) -> None:
-        """The process ends and its connections are reset. lose: the machine crashes, and what was
-        not flushed is lost; Kafka flushes when it stops cleanly.
+        """The process ends and its connections are reset.
+
+        lose: the machine crashes, and what was not flushed is lost; Kafka flushes when it stops
+        cleanly.
         """
         self.command("kill", broker=broker, lose=lose)
 

@@ -255,8 +255,9 @@ class Administrators:
         return {"topics": by_topic(request.body["topics"], told, "partition_indexes")}
 
     def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
-        """What a replica's log says of each, whether it leads or not. A marker of another epoch
-        leaves no sequence number.
+        """What a replica's log says of each, whether it leads or not.
+
+        A marker of another epoch leaves no sequence number.
         """
         row, known = partition.row(broker), dict[int, Message]()
         for at in range(len(row.log)):

@@ -497,6 +497,7 @@ class ClassicGroup:
 
 def _subscription(metadata: bytes) -> list[str] | None:
     """The topics of a member's metadata (ConsumerProtocolSubscription); None: it is something else.
+
     Members of every version begin with these.
     """
     try:

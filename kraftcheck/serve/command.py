@@ -241,8 +241,9 @@ def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
 
 
 def command(port: int, do: str, said: dict[str, str], screen: Screen) -> int:
-    """Send a command to a served cluster, and print what it answers. Returns the exit code: that of
-    a verdict, if it is one. Raises BadInput: refused.
+    """Send a command to a served cluster, and print what it answers.
+
+    Returns the exit code: that of a verdict, if it is one. Raises BadInput: refused.
     """
     from kraftcheck.serve.admin import Cluster, CommandError
 

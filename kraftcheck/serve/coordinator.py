@@ -58,8 +58,10 @@ _HANDLERS: Final = {
 
 
 class TransactionRecord(msgspec.Struct, frozen=True):
-    """What is durable of a transaction. last: the epoch from which its producer asked for the one
-    that it has. partitions: by their number, topic id and index.
+    """What is durable of a transaction.
+
+    last: the epoch from which its producer asked for the one that it has. partitions: by their
+    number, topic id and index.
     """
 
     id: str
@@ -145,8 +147,9 @@ class Transaction:
     def add(
         self, key: tuple[str, int], epoch: int, version: int, told: Callable[[str, int], None]
     ) -> None:
-        """Version 1: a client; 2: a partition's leader, when it has the first batch. One after the
-        other, where Kafka's leaders ask for several at once (X12).
+        """Version 1: a client; 2: a partition's leader, when it has the first batch.
+
+        One after the other, where Kafka's leaders ask for several at once (X12).
         """
         client = NODE if version == 1 else NO_CLIENT
         m = AddPartitions(NODE, COORDINATOR, client, self._number(key), epoch, 0)

@@ -67,8 +67,9 @@ class Data:
         return partition, "NONE" if broker in partition.brokers else "NOT_LEADER_OR_FOLLOWER"
 
     def topic_of(self, said: Message, name: str) -> tuple[ServedTopic | None, bool]:
-        """The topic that a request names, and whether by its id. The log of offsets is no topic
-        of clients.
+        """The topic that a request names, and whether by its id.
+
+        The log of offsets is no topic of clients.
         """
         by_id = name not in said
         found = self.world.with_id(said["topic_id"]) if by_id else self.world.topics.get(said[name])
@@ -152,8 +153,9 @@ class Data:
         index: str,
         answer: Callable[[ServedPartition, Message], Message],
     ) -> Message:
-        """What is answered of each partition that this broker holds. name, index: what the topic's
-        name and the partition's number are called.
+        """What is answered of each partition that this broker holds.
+
+        name, index: what the topic's name and the partition's number are called.
         """
 
         def told(topic: Message, asked: Message) -> Message:

@@ -124,8 +124,10 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class Front:
-    """A served cluster. `folder`: for tapes and what is judged. plan: commands with which each of
-    its clusters begins. tls: that clients are to speak. data: where brokers keep their logs.
+    """A served cluster.
+
+    `folder`: for tapes and what is judged. plan: commands with which each of its clusters begins.
+    tls: that clients are to speak. data: where brokers keep their logs.
     """
 
     def __init__(

@@ -115,8 +115,9 @@ class Conformed(msgspec.Struct, frozen=True):
 
 
 def recorded(tape: Path, folder: Path, steps: int) -> tuple[int, bool]:
-    """Plays about so many distinct steps of a tape into a trace. Returns how many were taken, and
-    whether that was all.
+    """Plays about so many distinct steps of a tape into a trace.
+
+    Returns how many were taken, and whether that was all.
 
     Raises BadInput: no tape. TraceError: the folder cannot be written.
     """

@@ -96,6 +96,7 @@ class Appends:
         told: Callable[[str, int], None],
     ) -> str:
         """Gives a batch to the leader; `told` hears the error and the base offset, now or later.
+
         Returns why it was ignored, or "".
         """
         world = self._core.world
@@ -181,6 +182,7 @@ def write(
     core: Core, broker: int, log: ServedPartition, batch: Batch, told: Callable[[str], None]
 ) -> None:
     """A coordinator writes; `told` hears the error once, as a client is told of it, now or later.
+
     Of a broker that goes down nothing is heard any more.
     """
     appends = Appends(core, broker)

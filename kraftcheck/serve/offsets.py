@@ -38,8 +38,10 @@ _MEMBERS_FROM: Final = 9
 
 
 class Kept:
-    """What a log says. by_group: by topic and partition, with the offset of the record; pending: of
-    transactions that are open, by producer.
+    """What a log says.
+
+    by_group: by topic and partition, with the offset of the record; pending: of transactions that
+    are open, by producer.
     """
 
     def __init__(self) -> None:

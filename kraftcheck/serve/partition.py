@@ -343,8 +343,9 @@ class LivePartition(ServedPartition):
         return copied
 
     def _notes(self, leader: int, row: BrokerRow, asked: Sequence[ReplicaFetchRequest]) -> bool:
-        """The leader notes how far they are, and answers none of them. Only the last may be what
-        somebody waits for, and is a step of its own.
+        """The leader notes how far they are, and answers none of them.
+
+        Only the last may be what somebody waits for, and is a step of its own.
         """
         world, there = self.world, self.now + LATENCY_US
         if there > world.until or (world.agenda and world.agenda[0][0] <= there):

@@ -56,8 +56,10 @@ _HANDLERS: Final = {version: PartitionHandlers(rules) for version, rules in RULE
 
 
 class Transactional(NamedTuple):
-    """Whose transaction a batch belongs to. version: of the client's protocol (KIP-890); aborts:
-    whether it knows of errors after which it is to abort (KIP-1050).
+    """Whose transaction a batch belongs to.
+
+    version: of the client's protocol (KIP-890); aborts: whether it knows of errors after which it
+    is to abort (KIP-1050).
     """
 
     id: str
@@ -74,8 +76,10 @@ class Aborted(NamedTuple):
 
 
 class Ongoing(NamedTuple):
-    """What a log says of transactions. first: of those that are open, by producer; ended: of others
-    the first offset, and that of the marker.
+    """What a log says of transactions.
+
+    first: of those that are open, by producer; ended: of others the first offset, and that of the
+    marker.
     """
 
     producers: dict[int, Producer]
@@ -280,8 +284,9 @@ class Producers:
         return partition.number, broker, partition.row(broker).leader_epoch, batch.producer
 
     def _row(self, partition: ServedPartition, broker: int, batch: Batch) -> PartitionLeader:
-        """The row, with what the log says of the producer. Its own log is not looked at: a marker
-        that comes again is appended again, as in Kafka.
+        """The row, with what the log says of the producer.
+
+        Its own log is not looked at: a marker that comes again is appended again, as in Kafka.
         """
         row = self._rows.get(self._key(partition, broker, batch), INITIAL_PARTITION)
         known = self.ongoing(partition, broker).producers.get(batch.producer)

@@ -35,8 +35,11 @@ Kind: TypeAlias = Literal["opened", "closed", "frame", "command", "tick", "left"
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """An arrival; or, as `left`, what left. time: the cluster's own, microseconds. data: a frame; a
-    command as JSON; of `opened` the broker, of `left` a checksum."""
+    """An arrival; or, as `left`, what left.
+
+    time: the cluster's own, microseconds. data: a frame; a command as JSON; of `opened` the broker,
+    of `left` a checksum.
+    """
 
     kind: Kind
     time: int
@@ -192,9 +195,10 @@ def replayed(
     observer: Observer | None = None,
     witness: Witness | None = None,
 ) -> Replayed:
-    """Plays a tape; where steps are recorded, about so many distinct ones at most. Stops at the
-    first answer that differs, and at the first violated invariant if they are watched. observer:
-    hears of every step. witness: sees what clients saw.
+    """Plays a tape; where steps are recorded, about so many distinct ones at most.
+
+    Stops at the first answer that differs, and at the first violated invariant if they are watched.
+    observer: hears of every step. witness: sees what clients saw.
 
     Raises BadInput.
     """

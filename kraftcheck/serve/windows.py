@@ -92,9 +92,10 @@ class Moved(NamedTuple):
 
 
 class Move:
-    """What one step is moved by. pieces: of the logs, what stays: from where, and up to where; the
-    last goes on. least: of each producer the sequence number that becomes 1, where there are
-    smaller ones than that.
+    """What one step is moved by.
+
+    pieces: of the logs, what stays: from where, and up to where; the last goes on. least: of each
+    producer the sequence number that becomes 1, where there are smaller ones than that.
     """
 
     def __init__(self, pieces: Pieces, least: dict[int, int]) -> None:
@@ -350,8 +351,10 @@ class Windows:
     """The steps of a session, as they are taken; each that is not as another one is judged."""
 
     def __init__(self, most: int, told: Callable[[int], None] = lambda steps: None) -> None:
-        """most: distinct steps, after which others are no longer judged. told: now and then, how
-        many steps there were."""
+        """most: distinct steps, after which others are no longer judged.
+
+        told: now and then, how many steps there were.
+        """
         self._most = most
         self._told = told
         self._seen: dict[Any, dict[bytes, tuple[Moved, Refusal] | str]] = {}

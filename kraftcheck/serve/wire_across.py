@@ -67,8 +67,10 @@ def partitions(
 
 
 class Transaction:
-    """process: its producer. asked: when its end was asked for first; ended: when it was answered
-    well. times, refused: how often the end was asked for, and refused.
+    """process: its producer.
+
+    asked: when its end was asked for first; ended: when it was answered well. times, refused: how
+    often the end was asked for, and refused.
     """
 
     def __init__(self, number: int, process: int, begun: int) -> None:
@@ -338,8 +340,9 @@ def _begun_and_ended(transactions: Iterable[Transaction]) -> Iterator[Said]:
 def _of_offsets(
     across: Across, groups: Set[str], stable: Set[str], called: Called, apart: bool = False
 ) -> Iterator[Said]:
-    """stable: groups of which only an answer that was asked to be stable tells anything. apart: a
-    commit that was not answered is of no transaction, since nobody knows of which it is.
+    """stable: groups of which only an answer that was asked to be stable tells anything.
+
+    apart: a commit that was not answered is of no transaction, since nobody knows of which it is.
     """
     for commit in across.commits:
         if commit.group not in groups:

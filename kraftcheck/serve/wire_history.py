@@ -59,9 +59,11 @@ _REFUSED: Final = frozenset(
 
 
 class Batch(NamedTuple):
-    """As much as the wire says. name: equal only for batches that may be one; the producer's id,
-    epoch and sequence number and the checksum, or nobody's, checksum and length. Of nobody's whose
-    bytes have another checksum, that one as well: no broker has it.
+    """As much as the wire says.
+
+    name: equal only for batches that may be one; the producer's id, epoch and sequence number and
+    the checksum, or nobody's, checksum and length. Of nobody's whose bytes have another checksum,
+    that one as well: no broker has it.
     """
 
     name: tuple[int, ...]
@@ -115,8 +117,9 @@ class Append:
 
 
 class Read(NamedTuple):
-    """end: the visible end of the log that was told: of what is committed, if `is_committed`. left:
-    by their base, batches that the answer says are of aborted transactions.
+    """end: the visible end of the log that was told: of what is committed, if `is_committed`.
+
+    left: by their base, batches that the answer says are of aborted transactions.
     """
 
     invoked: int
@@ -198,8 +201,10 @@ class WireHistory:
             self.members.answered(self._now, world, request, body, invoked)
 
     def restored(self, partition: ServedPartition, batch: Stored) -> None:
-        """What an earlier cluster had is there before anybody asks (restoring.py). Of its
-        transactions each partition's part is taken by itself."""
+        """What an earlier cluster had is there before anybody asks (restoring.py).
+
+        Of its transactions each partition's part is taken by itself.
+        """
         log = self._log(partition)
         log.acks.add(-1)
         for each in _batches(b"".join(batch.pieces())):

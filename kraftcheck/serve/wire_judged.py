@@ -36,8 +36,9 @@ _READ_COMMITTED: Final = next(each for each in ISOLATIONS if each != READ_UNCOMM
 
 
 class Found(NamedTuple):
-    """What is said of a part of a history. where: a partition, or what spans some. why: the
-    smallest evidence, where it does not hold.
+    """What is said of a part of a history.
+
+    where: a partition, or what spans some. why: the smallest evidence, where it does not hold.
     """
 
     where: str

@@ -129,9 +129,10 @@ class World:
         recorded: bool,
         observer: Observer | None = None,
     ) -> None:
-        """watched: invariants are asked after each step. recorded: steps are kept as campaigns
-        keep them, which takes memory that grows with the square of the log. observer: hears of
-        every step.
+        """watched: invariants are asked after each step.
+
+        recorded: steps are kept as campaigns keep them, which takes memory that grows with the
+        square of the log. observer: hears of every step.
         """
         self.setup = setup
         self.owner = owner
@@ -281,8 +282,9 @@ class World:
     def extend(
         self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
     ) -> None:
-        """More partitions: where that is wanted, or on the brokers that follow. only: whether it
-        could be. Raises TopicError.
+        """More partitions: where that is wanted, or on the brokers that follow.
+
+        only: whether it could be. Raises TopicError.
         """
         have, brokers = len(topic.partitions), list(self.setup.brokers)
         if count <= have:

@@ -33,10 +33,12 @@ TOGETHER: Final = 500
 
 @dataclass
 class Asked:
-    """attempts: so many rows and inputs. alike: in how many Kafka does what the reference does, by
-    what came of it ("disabled", "error", ...). reasons: of the others, by reason; an entry of a
-    profile by its name. differing: Kafka's steps of which TLC is to say the reason, as lines of a
-    trace. wrong: what no entry allows, in words.
+    """attempts: so many rows and inputs.
+
+    alike: in how many Kafka does what the reference does, by what came of it ("disabled", "error",
+    ...). reasons: of the others, by reason; an entry of a profile by its name. differing: Kafka's
+    steps of which TLC is to say the reason, as lines of a trace. wrong: what no entry allows, in
+    words.
     """
 
     attempts: int = 0
@@ -47,8 +49,10 @@ class Asked:
 
 
 def attempts(matcher: Matcher, loads: Collection[int], limit: int) -> list[tuple[int, Any, Any]]:
-    """Node, row and input of each attempt. loads: the nodes that can be brought to any row. limit:
-    of mutants; below 0: there is no attempt.
+    """Node, row and input of each attempt.
+
+    loads: the nodes that can be brought to any row. limit: of mutants; below 0: there is no
+    attempt.
     """
     if limit < 0 or not loads:
         return []

@@ -98,8 +98,10 @@ class Component:
         def constants(self, setting: Any) -> Any: ...
 
         def begin(self, setting: Any, host: Host, watched: bool, compares: bool = False) -> Any:
-            """A run before its first move (following.Hosted). compares: each step with the
-            reference's."""
+            """A run before its first move (following.Hosted).
+
+            compares: each step with the reference's.
+            """
 
     @property
     def parts(self) -> Sequence[Component]:

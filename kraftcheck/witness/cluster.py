@@ -188,8 +188,10 @@ class KafkaCluster(Hosted, ClusterSchedule):
         return self.made(move)
 
     def _later(self, words: str) -> Move | None:
-        """A move that waits for the quorum. By the rules since 4.1 it says in other messages what a
-        schedule has in those before, so it goes on by itself, in order, until the move is possible.
+        """A move that waits for the quorum.
+
+        By the rules since 4.1 it says in other messages what a schedule has in those before, so it
+        goes on by itself, in order, until the move is possible.
         """
         for _ in range(PATIENCE):
             there = self.votes()
@@ -206,8 +208,10 @@ class KafkaCluster(Hosted, ClusterSchedule):
         yield from (*super().possible(), *self.stops())
 
     def stops(self) -> list[Move]:
-        """Of brokers, clean ones. In the reference each of several partitions would say by itself
-        when the process may end, so it has none.
+        """Of brokers, clean ones.
+
+        In the reference each of several partitions would say by itself when the process may end, so
+        it has none.
         """
         [partition] = self.partitions
         running = [n for n in self.brokers.all if partition.row(n).status == "Running"]

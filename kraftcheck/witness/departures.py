@@ -31,8 +31,9 @@ WRONG: Final = "refused"
 
 
 class Met(msgspec.Struct, frozen=True):
-    """An entry of a profile that steps needed. of: its class. lines: where they are in the trace;
-    runs: in which runs.
+    """An entry of a profile that steps needed.
+
+    of: its class. lines: where they are in the trace; runs: in which runs.
     """
 
     name: str
@@ -67,9 +68,11 @@ def witnessed(
     told: Callable[[str], None] = lambda what: None,
     only: set[int] | None = None,
 ) -> Witnessed:
-    """Judges a trace of full rows. in_vain: what is wrong in it although the profile allows it.
-    told: hears what is done. only: the lines of which TLC is asked; of the others the reference has
-    answered. Raises ToolError as judge_batch.
+    """Judges a trace of full rows.
+
+    in_vain: what is wrong in it although the profile allows it. told: hears what is done. only: the
+    lines of which TLC is asked; of the others the reference has answered. Raises ToolError as
+    judge_batch.
     """
     asked = [step for step in trace.steps if only is None or step.line in only]
     told("judging")

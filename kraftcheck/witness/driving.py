@@ -53,8 +53,9 @@ NO_OPTIONS: Mapping[str, Any] = {}
 def host_of(
     kafka: Kafka, protocol: Protocol | Composed, constants: Any, answers: str = "number"
 ) -> Iterator[Host]:
-    """A JVM with nodes of these classes; brokers have no log but the real one. Its logs lie in
-    memory where the system has such a place, and are gone afterwards.
+    """A JVM with nodes of these classes; brokers have no log but the real one.
+
+    Its logs lie in memory where the system has such a place, and are gone afterwards.
     """
     path: ClassPath = tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     with ExitStack() as stack:
@@ -70,8 +71,10 @@ def host_of(
 
 
 class Steps(NamedTuple):
-    """Those of a part. places: of each in its trace its run, and how many moves had been made by
-    then. differing: those that the reference would not have taken so, if they were compared.
+    """Those of a part.
+
+    places: of each in its trace its run, and how many moves had been made by then. differing: those
+    that the reference would not have taken so, if they were compared.
     """
 
     places: list[tuple[int, int]]
@@ -79,9 +82,11 @@ class Steps(NamedTuple):
 
 
 class Driven(NamedTuple):
-    """What runs have done. parts: in the component's order. scripts: all moves, by run. thrown:
-    what ended processes, in words. unsaid: the runs that ended with a step that nothing of the spec
-    can say, each with how many moves had been made by then, and what there is no word for.
+    """What runs have done.
+
+    parts: in the component's order. scripts: all moves, by run. thrown: what ended processes, in
+    words. unsaid: the runs that ended with a step that nothing of the spec can say, each with how
+    many moves had been made by then, and what there is no word for.
     """
 
     parts: list[Steps]
@@ -122,8 +127,9 @@ def drive(
     compares: bool = False,
     told: Callable[[int], None] = lambda done: None,
 ) -> Driven:
-    """Makes so many runs from the first on, and writes their steps (`traces_of`). given: options of
-    all runs. Raises BadInput: Kafka cannot be driven, or not so.
+    """Makes so many runs from the first on, and writes their steps (`traces_of`).
+
+    given: options of all runs. Raises BadInput: Kafka cannot be driven, or not so.
     """
     driven = Driven([Steps([], []) for _ in component.parts], [], [], [])
     protocol = component.protocol
@@ -198,8 +204,9 @@ def by_chance(
     differential: bool = False,
     given: Mapping[str, Any] = NO_OPTIONS,
 ) -> int:
-    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs. given:
-    options of all runs.
+    """Runs, all judged; if `differential`, by the reference, and by TLC where it differs.
+
+    given: options of all runs.
 
     Raises BadInput: Kafka cannot be driven; ToolError: TLC cannot be used.
     """
@@ -270,8 +277,10 @@ def all_judged(
     told: Callable[[str], None] = lambda what: None,
     differing: Sequence[Sequence[Differing]] | None = None,
 ) -> list[Witnessed]:
-    """The traces of a component's parts, in their order. differing: by part, the steps of which TLC
-    is asked, if not all. Raises ToolError as judge_batch.
+    """The traces of a component's parts, in their order.
+
+    differing: by part, the steps of which TLC is asked, if not all. Raises ToolError as
+    judge_batch.
     """
     found = []
     for number, path in enumerate(traces_of(trace, component)):
@@ -287,8 +296,9 @@ def judged(
     told: Callable[[str], None] = lambda what: None,
     only: set[int] | None = None,
 ) -> Witnessed:
-    """A trace of a witness. only: the lines of which TLC is asked, if not all. Raises ToolError as
-    judge_batch.
+    """A trace of a witness.
+
+    only: the lines of which TLC is asked, if not all. Raises ToolError as judge_batch.
     """
     read = read_foreign(trace)
     return witnessed(read, profile, component.left_open(read), told, only)
@@ -321,8 +331,9 @@ def _wrong(found: Witnessed) -> list[int]:
 
 
 def _save(folder: Path, scripts: Sequence[Script], wrong: Sequence[tuple[int, int]]) -> list[str]:
-    """The schedules of the first runs in which something is wrong, up to there. wrong: run, and how
-    many moves had been made.
+    """The schedules of the first runs in which something is wrong, up to there.
+
+    wrong: run, and how many moves had been made.
     """
     for old in folder.glob("run-*.moves"):
         old.unlink()
@@ -353,8 +364,9 @@ def concluded(
     failure: Failure | None = None,
     unsaid: Sequence[str] = (),
 ) -> int:
-    """Shows what was found of each part, and writes it into the folder; the exit code. failure: an
-    invariant that is violated. unsaid: of steps that nothing of the spec can say.
+    """Shows what was found of each part, and writes it into the folder; the exit code.
+
+    failure: an invariant that is violated. unsaid: of steps that nothing of the spec can say.
     """
     wrong = exits.VIOLATED if failure or unsaid else exits.HOLDS
     code = exits.worst([wrong, *(exits.code_of(each.verdict) for each in found)])

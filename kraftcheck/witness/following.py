@@ -64,6 +64,7 @@ class Hosted:
 
     def asked(self, node: object, move: str, called: str) -> list[str]:
         """What the host says of a move of a node: steps, and what they did not come to send.
+
         called: the node, in words. Raises Impossible.
         """
         [said] = self._host.ask([f"{node} {move}"])
@@ -85,8 +86,10 @@ class Hosted:
         return alike(schedule, words)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
-        """Makes a move, or one alike. later: what the schedule has behind it. How many moves of
-        the schedule that were; 0: it is not possible. Raises Failure.
+        """Makes a move, or one alike.
+
+        later: what the schedule has behind it. How many moves of the schedule that were; 0: it is
+        not possible. Raises Failure.
         """
         return self.made(self.alike(words))
 
@@ -102,8 +105,10 @@ class Hosted:
 
 
 class Followed(NamedTuple):
-    """made: how many moves Kafka made. left_out: the others, in words. parts_at: the number of the
-    first of these, from 1; 0: there is none.
+    """made: how many moves Kafka made.
+
+    left_out: the others, in words. parts_at: the number of the first of these, from 1; 0: there is
+    none.
     """
 
     schedule: Hosted

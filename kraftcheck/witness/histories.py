@@ -48,8 +48,9 @@ UNSENT: Final = "not sent by who crashed inside a flush: Kafka sends behind it"
 
 
 class _Tree:
-    """Histories of nodes, as one tree: each is one before it and a step. What comes later has the
-    higher number.
+    """Histories of nodes, as one tree: each is one before it and a step.
+
+    What comes later has the higher number.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -80,9 +81,11 @@ class _Tree:
 
 
 class _Ways(NamedTuple):
-    """A way to each state that can be reached. at: by state, the histories of all nodes there. own:
-    by edge from such a state, the history that it leads its node to; else BEGINNING. first: the
-    histories that the ways are of, in the order in which ways come to them.
+    """A way to each state that can be reached.
+
+    at: by state, the histories of all nodes there. own: by edge from such a state, the history that
+    it leads its node to; else BEGINNING. first: the histories that the ways are of, in the order in
+    which ways come to them.
     """
 
     at: dict[int, tuple[int, ...]]
@@ -185,10 +188,11 @@ class _Driving:
         return ways
 
     def _join(self, ways: _Ways) -> None:
-        """Has runs to the same history go on with each other's last steps. A step that leaves the
-        whole state as it is may be taken on the way to any other step from there; so it is, where
-        it is possible in all states in which that one is to be taken. One that changes the state
-        ends a run, unless a way goes on with it.
+        """Has runs to the same history go on with each other's last steps.
+
+        A step that leaves the whole state as it is may be taken on the way to any other step from
+        there; so it is, where it is possible in all states in which that one is to be taken. One
+        that changes the state ends a run, unless a way goes on with it.
         """
         loops: dict[tuple[int, int], dict[int, list[int]]] = {}
         ends: dict[tuple[int, int], dict[int, list[int]]] = {}

@@ -48,8 +48,10 @@ CLUSTER_OF_KAFKA: Final = Composed(
 
 
 class Kafka(NamedTuple):
-    """Which classes are driven. jars: a folder of one's own, or None. profile: a name, or empty for
-    that of the version. files: Kafka's real log, in files, and not the one of its tests.
+    """Which classes are driven.
+
+    jars: a folder of one's own, or None. profile: a name, or empty for that of the version. files:
+    Kafka's real log, in files, and not the one of its tests.
     """
 
     version: str

@@ -50,8 +50,9 @@ def beside(
     jar: str | None,
     screen: Screen,
 ) -> int:
-    """Drives and judges these releases, or all that are known. Raises BadInput: one cannot be had
-    or driven; ToolError: TLC cannot be used.
+    """Drives and judges these releases, or all that are known.
+
+    Raises BadInput: one cannot be had or driven; ToolError: TLC cannot be used.
     """
     driving.use_jar(jar)
     chosen = tuple({*releases}) or versions()
@@ -144,8 +145,9 @@ def _number(version: str) -> list[int]:
 def _of_runs(
     found: Witnessed, steps: Sequence[str], beside: str, others: Sequence[str]
 ) -> dict[str, Any]:
-    """beside: the newest release by the same rules, and its steps. first_differing: the line of the
-    trace at which the two part, if they do.
+    """beside: the newest release by the same rules, and its steps.
+
+    first_differing: the line of the trace at which the two part, if they do.
     """
     pairs = zip(steps, others, strict=False)
     parts = next((n for n, (one, two) in enumerate(pairs) if one != two), None)
@@ -161,8 +163,9 @@ def _of_runs(
 
 
 def log_on_disk(version: str, histories: int) -> dict[str, Any]:
-    """What the engine and Kafka's own log make of so many histories. not_driven: why it cannot be
-    asked; else empty.
+    """What the engine and Kafka's own log make of so many histories.
+
+    not_driven: why it cannot be asked; else empty.
     """
     total, why = Compared(), ""
     try:
@@ -175,8 +178,9 @@ def log_on_disk(version: str, histories: int) -> dict[str, Any]:
 
 
 def find(name: str, kafka: Kafka, place: Path) -> dict[str, Any]:
-    """What the schedule of a find does on these classes; its steps are kept in the folder. there:
-    whether it breaks what it says. bugs: which known bugs its steps need.
+    """What the schedule of a find does on these classes; its steps are kept in the folder.
+
+    there: whether it breaks what it says. bugs: which known bugs its steps need.
     """
     component = driver(FINDS[name], name).component(kafka)
     script = schedules.stored(f"{name}.moves")

@@ -50,8 +50,10 @@ PAGE = "schedules.md"
 
 
 class Played(NamedTuple):
-    """A schedule as Kafka followed it. differing: by part, if they were compared, the steps that
-    the reference would not have taken so; their lines are those of the trace. found: by part.
+    """A schedule as Kafka followed it.
+
+    differing: by part, if they were compared, the steps that the reference would not have taken so;
+    their lines are those of the trace. found: by part.
     """
 
     followed: following.Followed
@@ -225,8 +227,9 @@ def _of(path: Path, read: Script | Schedule, kafka: Kafka) -> tuple[Component, S
 
 
 def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
-    """The schedules of these files, and all that are stored for these protocols. Raises BadInput: a
-    protocol has none, or a file is none.
+    """The schedules of these files, and all that are stored for these protocols.
+
+    Raises BadInput: a protocol has none, or a file is none.
     """
     for name in names:
         path = Path(name)

@@ -114,8 +114,9 @@ class KafkaSchedule(Hosted, Schedule):
         return WHOLE, words
 
     def tear(self, node: int, input: Input, kept: int) -> None:
-        """A step; if a leader appends in it, it crashes before the flush is over. kept: how many
-        records of what was appended are on the disk then.
+        """A step; if a leader appends in it, it crashes before the flush is over.
+
+        kept: how many records of what was appended are on the disk then.
         """
         with self.torn(kept):
             self.do(node, input)

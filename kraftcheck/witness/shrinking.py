@@ -45,8 +45,10 @@ ANYWHERE = '"start":"any","order":"by node"'
 
 
 class _Suspect(NamedTuple):
-    """A step that the reference would not have taken. text: its line. made: how many moves had been
-    made by then. refused: what TLC has said; None: it was not asked.
+    """A step that the reference would not have taken.
+
+    text: its line. made: how many moves had been made by then. refused: what TLC has said; None: it
+    was not asked.
     """
 
     part: int
@@ -83,8 +85,9 @@ class KafkasSteps:
     def run(
         self, script: Script, moves: Sequence[str], hoped: str = ""
     ) -> tuple[tuple[str, ...], Failure | None]:
-        """Hoped for are steps that differ in the fields in which the first one did. Where none is,
-        what is wrong in the run as a whole is a failure, too.
+        """Hoped for are steps that differ in the fields in which the first one did.
+
+        Where none is, what is wrong in the run as a whole is a failure, too.
         """
         schedule = self._component.begin(self._setting, self._host, True, compares=True)
         followed = following.follow(replace(script, moves=tuple(moves)), schedule)

@@ -41,8 +41,9 @@ class Taken(NamedTuple):
 
 
 class Unspoken(Exception):
-    """A step that no row and no message of the specification can say: so it is none of its. The
-    text is one line: what there is no word for, and where.
+    """A step that no row and no message of the specification can say: so it is none of its.
+
+    The text is one line: what there is no word for, and where.
     """
 
 

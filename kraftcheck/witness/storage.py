@@ -159,8 +159,9 @@ class Both:
         self.files()
 
     def dump(self) -> tuple[int, int]:
-        """Stops both cleanly, and gives Kafka's tool our files. How many it accepts: all; and of
-        how many it had complained before.
+        """Stops both cleanly, and gives Kafka's tool our files.
+
+        How many it accepts: all; and of how many it had complained before.
 
         An index at work has room for more, and what was cut: the tool looks for a batch in a log
         without one, or behind its end. It says the same of Kafka's own. Raises Differs.
@@ -240,10 +241,12 @@ def _entries(data: bytes) -> object:
 
 
 class Compared(msgspec.Struct):
-    """operations: after each of which both were compared. crashed: directories that both started
-    from, or refused. why: Kafka did not start, and neither did the engine. dumped: files that
-    Kafka's tool accepts; complained: indexes at work of which it did not, nor of Kafka's.
-    differ: what is not the same."""
+    """operations: after each of which both were compared.
+
+    crashed: directories that both started from, or refused. why: Kafka did not start, and neither
+    did the engine. dumped: files that Kafka's tool accepts; complained: indexes at work of which it
+    did not, nor of Kafka's. differ: what is not the same.
+    """
 
     histories: int = 0
     operations: int = 0

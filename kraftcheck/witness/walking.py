@@ -60,6 +60,7 @@ class Walker(ABC):
     @abstractmethod
     def got(self, step: Step, answers: Sequence[str]) -> Taken | str | None:
         """What Kafka made of a step, or why there is nothing to compare; None: it is done already.
+
         answers: the host's.
         """
 
@@ -84,8 +85,9 @@ Walkers: TypeAlias = Callable[[Matcher, Speech], Walker]
 
 
 class Parted(NamedTuple):
-    """Where Kafka parts from the model. text: its step, as a line of a trace, if that has to be
-    judged; why: the reason, if not.
+    """Where Kafka parts from the model.
+
+    text: its step, as a line of a trace, if that has to be judged; why: the reason, if not.
     """
 
     text: str
@@ -94,11 +96,12 @@ class Parted(NamedTuple):
 
 @dataclass
 class OnKafka:
-    """asked: the edges that are steps of Kafka's nodes. taken: those that were taken as in the
-    model, on some way. parted: where Kafka does not, by edge, on some way. passed: those of them
-    behind which it was brought to where the model is. moves: how many were told. reasons: of each
-    edge that was not taken, why; an entry of a profile by its name. wrong: what no entry allows, in
-    words.
+    """asked: the edges that are steps of Kafka's nodes.
+
+    taken: those that were taken as in the model, on some way. parted: where Kafka does not, by
+    edge, on some way. passed: those of them behind which it was brought to where the model is.
+    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
+    by its name. wrong: what no entry allows, in words.
     """
 
     asked: list[int]
@@ -157,10 +160,12 @@ def drive(
     walkers: Walkers,
     told: Callable[[int], None],
 ) -> OnKafka:
-    """A Drive in walks of the whole composition, in the fewest moves. Each begins with new nodes;
-    where Kafka parts from the model it ends, and edges behind that are tried on other ways, as long
-    as there are any. What Kafka does may hang on more than rows show, so edges at which it parts
-    are tried again, each on ways that are drawn, until DRAWN draws in a row take none.
+    """A Drive in walks of the whole composition, in the fewest moves.
+
+    Each begins with new nodes; where Kafka parts from the model it ends, and edges behind that are
+    tried on other ways, as long as there are any. What Kafka does may hang on more than rows show,
+    so edges at which it parts are tried again, each on ways that are drawn, until DRAWN draws in a
+    row take none.
     """
     found = OnKafka(asked_of(matcher, walkers(matcher, speech).kafkas))
 

@@ -39,8 +39,9 @@ ALL: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants", "histories")
 
 
 class Replaceable(NamedTuple):
-    """What a bug may replace. names: of the rules or handlers that it may override. beside: further
-    scenarios that ask them.
+    """What a bug may replace.
+
+    names: of the rules or handlers that it may override. beside: further scenarios that ask them.
     """
 
     protocol: str
@@ -49,8 +50,9 @@ class Replaceable(NamedTuple):
 
 
 def _names(of: type, inherited: bool) -> tuple[str, ...]:
-    """Of the public methods, in the order in which they stand; inherited ones too, then sorted. One
-    that has two names counts as the first.
+    """Of the public methods, in the order in which they stand; inherited ones too, then sorted.
+
+    One that has two names counts as the first.
     """
     found = [
         name

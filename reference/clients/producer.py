@@ -216,8 +216,9 @@ class Producer:
         return self._given_up(partition, lane, batch, m.error)
 
     def on_timeout(self, partition: int, request: ProduceRequest, now: int) -> list[Completion]:
-        """The connection gave up on a request: it may have been served, or may be yet. Without
-        idempotence it is not sent again.
+        """The connection gave up on a request: it may have been served, or may be yet.
+
+        Without idempotence it is not sent again.
         """
         lane = self._lane(partition)
         for batch in lane.batches:
@@ -375,8 +376,10 @@ class Producer:
             done += self._given_up(partition, lane, batch, "DELIVERY_TIMEOUT")
 
     def _renew(self, lane: _Lane) -> None:
-        """KIP-360. With nothing in flight, a gap in the sequence numbers is left behind by a new
-        epoch; without a gap all is well.
+        """KIP-360.
+
+        With nothing in flight, a gap in the sequence numbers is left behind by a new epoch; without
+        a gap all is well.
         """
         if lane.unresolved and not lane.batches:
             lane.unresolved = False

@@ -158,8 +158,10 @@ def _partition(configuration: Configuration) -> bool:
 
 
 def _idempotent(configuration: Configuration) -> bool:
-    """Whether what is sent again is appended once. With acks=1 nobody can be idempotent (T1); with
-    acks=0 the client that says so has no answer to miss, and sends nothing again.
+    """Whether what is sent again is appended once.
+
+    With acks=1 nobody can be idempotent (T1); with acks=0 the client that says so has no answer to
+    miss, and sends nothing again.
     """
     return configuration.idempotence and configuration.acks != "1"
 

@@ -160,8 +160,9 @@ class Run(Circular):
         return step is None or self.make(time, step)
 
     def make(self, time: int, step: Step) -> bool:
-        """A node takes a step, and those take theirs who hear at once what it sends. Whether the
-        run goes on.
+        """A node takes a step, and those take theirs who hear at once what it sends.
+
+        Whether the run goes on.
         """
         self.record(time, step)
         waiting = len(self.at.urgent)

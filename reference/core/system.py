@@ -85,8 +85,9 @@ FIRST: Final = -1
 
 
 class Move(NamedTuple):
-    """An input for a node, and how it comes. place: in the mail, or among the held messages, where
-    equal ones must be told apart.
+    """An input for a node, and how it comes.
+
+    place: in the mail, or among the held messages, where equal ones must be told apart.
     """
 
     kind: Kind
@@ -159,8 +160,10 @@ class NodeMachine(Machine):
 
 
 class NodeMemo(Memo[NodeMachine]):
-    """All known steps of a protocol's nodes. Raises UnknownBug: it does not ask what a bug of this
-    id replaces."""
+    """All known steps of a protocol's nodes.
+
+    Raises UnknownBug: it does not ask what a bug of this id replaces.
+    """
 
     def __init__(self, protocol: Protocol, bug: str | None, enabled: bool = True) -> None:
         super().__init__(bug, enabled)

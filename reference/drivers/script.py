@@ -70,9 +70,10 @@ class ToldRun(Run):
 
 
 class ScriptedRun(ToldRun):
-    """A run of the protocol. options: those of its runs; of those that say how often something
-    happens only `late` counts, which is 0 or not. memo: in which another takes steps of nodes, if
-    it is not the reference.
+    """A run of the protocol.
+
+    options: those of its runs; of those that say how often something happens only `late` counts,
+    which is 0 or not. memo: in which another takes steps of nodes, if it is not the reference.
 
     Raises UnknownBug; ProtocolError: no such constants.
     """
@@ -167,7 +168,8 @@ class ScriptedRun(ToldRun):
 
 
 def begun(protocol: Protocol, setting: dict[str, Any], bug: str | None) -> ScriptedRun:
-    """A run with this setting. Raises msgspec.ValidationError: it has an unknown option, or no
-    value of one; as ScriptedRun.
+    """A run with this setting.
+
+    Raises msgspec.ValidationError: it has an unknown option, or no value of one; as ScriptedRun.
     """
     return ScriptedRun(protocol, msgspec.convert(setting, options_of(protocol).of), bug)

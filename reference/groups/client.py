@@ -117,8 +117,10 @@ class MemberHandlers:
         )
 
     def _told(self, row: GroupMember, assigned: tuple[int, ...]) -> GroupMember:
-        """G24: an assignment. It is another one if it has other partitions than the last one; of
-        the first, while joining, there is none before.
+        """G24: an assignment.
+
+        It is another one if it has other partitions than the last one; of the first, while joining,
+        there is none before.
         """
         if row.state == "Joining" or assigned != row.target:
             return replace(

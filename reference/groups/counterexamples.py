@@ -26,8 +26,9 @@ FORGOTTEN: Final = frozenset({"waiting"})
 
 
 def _constants(texts: Mapping[str, str]) -> Constants:
-    """Models with one row say nothing of coordinators. Raises ToolError: one is missing, or no
-    number.
+    """Models with one row say nothing of coordinators.
+
+    Raises ToolError: one is missing, or no number.
     """
     settings = Settings({"MaxCoordinators": "1", "MaxCorrelation": "1", **texts})
     members, partitions = settings.members("Members"), settings.members("Partitions")

@@ -86,8 +86,11 @@ class MemberRecord(msgspec.Struct, frozen=True, order=True):
 
 
 class GroupRecord(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
-    """What a group is after an operation. held: the partitions that have an owner. grown: those
-    of the growing ones that its metadata has; gone: those that it had."""
+    """What a group is after an operation.
+
+    held: the partitions that have an owner. grown: those of the growing ones that its metadata has;
+    gone: those that it had.
+    """
 
     epoch: int
     target_epoch: int
@@ -185,8 +188,10 @@ class LeaderEvent(Input, frozen=True):
 
 
 class GroupWrite(Input, frozen=True):
-    """The leader writes, or what another one wrote is fetched. assigned: what the member has then;
-    removed: it is none any more."""
+    """The leader writes, or what another one wrote is fetched.
+
+    assigned: what the member has then; removed: it is none any more.
+    """
 
     member: Node
     assigned: SetOf[int]
@@ -259,8 +264,11 @@ class AutoCommit(Input, frozen=True):
 
 
 class ForgetTopic(Input, frozen=True):
-    """G36. The partition's topic is deleted, and made anew with its name. coordinated: somebody
-    coordinates the group then; else what follows has the next one do once it has loaded."""
+    """G36.
+
+    The partition's topic is deleted, and made anew with its name. coordinated: somebody coordinates
+    the group then; else what follows has the next one do once it has loaded.
+    """
 
     partition: int
     coordinated: bool

@@ -145,8 +145,10 @@ class MigrationHandlers:
         return self._with_member(row, n, epoch=row.target_epoch, pending=(), assigned=taken)
 
     def _upgraded(self, row: GroupMigration) -> GroupMigration:
-        """G45. Who was about to join is told to join again. What a member had when it joined it may
-        have still.
+        """G45.
+
+        Who was about to join is told to join again. What a member had when it joined it may have
+        still.
         """
         here = self._in_group(row)
         members = [
@@ -232,8 +234,10 @@ class MigrationHandlers:
     def handle_leave_for_a_while(
         self, row: GroupMigration, input: LeaveForAWhile
     ) -> Outcome | None:
-        """G13, G19. What a static member of the consumer protocol has is kept for it, and it comes
-        back as what it was.
+        """G13, G19.
+
+        What a static member of the consumer protocol has is kept for it, and it comes back as what
+        it was.
         """
         n, client = input.member, self.client(row, input.member)
         if client.state != "Stable" or client.protocol != "Consumer":
@@ -281,9 +285,10 @@ class MigrationHandlers:
     def handle_restart_as_classic(
         self, row: GroupMigration, input: RestartAsClassic
     ) -> Outcome | None:
-        """G13, G47. A static member of the consumer protocol is back, with the classic one, and
-        takes the place of what it was: at once, if the group then goes back, and its targets are
-        the newest.
+        """G13, G47.
+
+        A static member of the consumer protocol is back, with the classic one, and takes the place
+        of what it was: at once, if the group then goes back, and its targets are the newest.
         """
         n = input.member
         if row.type != "Consumer" or self.member(row, n).protocol != "Consumer":
@@ -356,8 +361,9 @@ class MigrationHandlers:
     # --- The classic protocol: join, sync
 
     def handle_rejoin_classic(self, row: GroupMigration, input: RejoinClassic) -> Outcome | None:
-        """G38, G43, G44, G46, G48. It has given up all, but for what a member keeps that is
-        cooperative.
+        """G38, G43, G44, G46, G48.
+
+        It has given up all, but for what a member keeps that is cooperative.
         """
         n, client = input.member, self.client(row, input.member)
         if client.protocol != "Classic" or client.state != "Joining":
@@ -378,8 +384,9 @@ class MigrationHandlers:
         return self._changed(self._with_client(done, n, state="Syncing", epoch=epoch))
 
     def handle_complete_join(self, row: GroupMigration, input: CompleteJoin) -> Outcome | None:
-        """G38, G39. All have joined: they are in a new generation, of which those hear who are
-        there still.
+        """G38, G39.
+
+        All have joined: they are in a new generation, of which those hear who are there still.
         """
         if not row.rebalancing or not row.joined or list(row.joined) != self._in_group(row):
             return None
@@ -418,8 +425,9 @@ class MigrationHandlers:
         )
 
     def handle_sync_classic(self, row: GroupMigration, input: SyncClassic) -> Outcome | None:
-        """G39, G44, G46. Who gives something up joins again; a group that waits for that asks for
-        nothing else.
+        """G39, G44, G46.
+
+        Who gives something up joins again; a group that waits for that asks for nothing else.
         """
         n, client, member = (
             input.member,

@@ -158,8 +158,10 @@ class OffsetsHandlers:
         return Outcome(replace(row, taken=as_set((*row.taken, input.partition))))
 
     def handle_start_revocation(self, row: GroupOffsets, input: StartRevocation) -> Outcome | None:
-        """G24. What was handed out is committed, then callbacks run; a commit that is asked for
-        comes first.
+        """G24.
+
+        What was handed out is committed, then callbacks run; a commit that is asked for comes
+        first.
         """
         p = input.partition
         asked = {each.partition for each in row.requested} | {e.partition for e in row.pending}
@@ -237,8 +239,10 @@ class OffsetsHandlers:
         return None if is_transactional(row) else self._requesting(row, input.partition, False)
 
     def handle_ask_txn_offsets(self, row: GroupOffsets, input: AskTxnOffsets) -> Outcome | None:
-        """G32. The application sends an offset in its transaction, with what it knows of its
-        membership at that moment.
+        """G32.
+
+        The application sends an offset in its transaction, with what it knows of its membership at
+        that moment.
         """
         return self._requesting(row, input.partition, True) if self._may_begin(row) else None
 

@@ -95,8 +95,10 @@ def has(member: MemberRecord) -> set[int]:
 
 
 def is_current(state: State, n: int) -> bool:
-    """Whether the coordinator takes the member for the one that it is. Of others nothing is
-    promised: who was fenced may fetch on until it hears of it."""
+    """Whether the coordinator takes the member for the one that it is.
+
+    Of others nothing is promised: who was fenced may fetch on until it hears of it.
+    """
     member, row = state.now(n), state.members[n]
     known = row.state not in OUTSIDE and member.state != "None"
     return known and row.epoch in (member.epoch, member.previous_epoch)
@@ -586,8 +588,9 @@ def _share_an_instance(state: State, m: int, n: int) -> bool:
 
 
 def withheld(old: State, new: State) -> str | None:
-    """A partition is given to a member only when no other one has it, but for one that it
-    replaces. (When another coordinator takes over, nothing is given.)
+    """A partition is given to a member only when no other one has it, but for one that it replaces.
+
+    (When another coordinator takes over, nothing is given.)
 
     Misses: what a new coordinator makes of a tail, and partitions that are withheld for ever.
     """
@@ -604,8 +607,9 @@ def withheld(old: State, new: State) -> str | None:
 
 
 def replaced_has_left(old: State, new: State) -> str | None:
-    """A static member is replaced by another one only when it fetches nothing any more. (Who was
-    removed may fetch on until it hears of it.)
+    """A static member is replaced by another one only when it fetches nothing any more.
+
+    (Who was removed may fetch on until it hears of it.)
 
     Misses: who is removed, and not replaced.
     """

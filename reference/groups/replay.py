@@ -154,8 +154,10 @@ class LoaderHandlers:
         )
 
     def handle_replace_member(self, row: GroupLoader, input: ReplaceMember) -> Outcome | None:
-        """G13. A static member is back with another id, which replaces the first. The operation
-        changes memory by itself, and its record is not replayed (G51).
+        """G13.
+
+        A static member is back with another id, which replaces the first. The operation changes
+        memory by itself, and its record is not replayed (G51).
         """
         member = row.members[self._place[input.member]]
         if not row.leads or row.state != "Active" or row.events or not member.known:

@@ -72,16 +72,20 @@ class GroupRules:
     # --- Coordinator: runtime ---
 
     def waits_for_written(self, row: GroupCoordinator) -> bool:
-        """G3. What needs no record is answered when all is committed that it was computed from: of
-        this coordinator, or of one before it.
+        """G3.
+
+        What needs no record is answered when all is committed that it was computed from: of this
+        coordinator, or of one before it.
         """
         return row.log.leader != ()
 
     def waiting_after_move(
         self, waiting: tuple[GroupHeartbeatResponse, ...]
     ) -> tuple[GroupHeartbeatResponse, ...]:
-        """G5, G7. Who waits for an answer when another coordinator takes over gets none from it: it
-        may lack what was to be answered.
+        """G5, G7.
+
+        Who waits for an answer when another coordinator takes over gets none from it: it may lack
+        what was to be answered.
         """
         return ()
 
@@ -94,8 +98,10 @@ class GroupRules:
         return {*m.owned} <= {*member.assigned}
 
     def join_error(self, member: MemberRecord) -> Error:
-        """G13. Of a member that joins and is known: its answer was lost. Kafka refuses it to a
-        static one, who gives up then.
+        """G13.
+
+        Of a member that joins and is known: its answer was lost. Kafka refuses it to a static one,
+        who gives up then.
         """
         return "NONE"
 
@@ -104,8 +110,10 @@ class GroupRules:
         return any(m in each and n in each for each in self.constants.static)
 
     def instance_error(self, holder: MemberRecord, m: GroupHeartbeat) -> Error:
-        """G13. Of a heartbeat under an instance id that another member has, the holder. Who has
-        left for a while is replaced by who joins.
+        """G13.
+
+        Of a heartbeat under an instance id that another member has, the holder. Who has left for a
+        while is replaced by who joins.
         """
         if m.epoch != JOIN_EPOCH:
             return "FENCED_INSTANCE_ID"
@@ -130,8 +138,10 @@ class GroupRules:
         return before.subscribed != after.subscribed
 
     def changes_metadata(self, group: GroupRecord, p: int) -> bool:
-        """G14. Of a partition that comes or goes: whether somebody subscribes to its topic, so
-        that the hash of the group's metadata is another one.
+        """G14.
+
+        Of a partition that comes or goes: whether somebody subscribes to its topic, so that the
+        hash of the group's metadata is another one.
         """
         return any(p in member.subscribed for member in group.members)
 
@@ -166,8 +176,10 @@ class GroupRules:
         return "Owned" in m.given and not {*m.owned} & {*partitions}
 
     def revocation_blocks(self, member: MemberRecord, m: GroupHeartbeat, retargeted: bool) -> bool:
-        """G16. Whether a member has to revoke before anything else; retargeted: this heartbeat has
-        made a new target.
+        """G16.
+
+        Whether a member has to revoke before anything else; retargeted: this heartbeat has made a
+        new target.
         """
         return not self.has_revoked(member.pending, m)
 
@@ -196,15 +208,19 @@ class GroupRules:
         return position == end_offset
 
     def may_take(self, held_epoch: int, epoch: int) -> bool:
-        """G50. Who still seems to have a partition was relieved of it by an entry that was cleaned
-        away, if who takes it has a newer epoch, or has left for a while since he took it.
+        """G50.
+
+        Who still seems to have a partition was relieved of it by an entry that was cleaned away, if
+        who takes it has a newer epoch, or has left for a while since he took it.
         """
         return held_epoch < epoch or epoch == RELEASED_EPOCH
 
     def lets_go(self, epoch: int, shared: bool) -> bool:
-        """G50. Whether a partition is free that a member had in an epoch; shared: one that has left
-        for a while seems to have it as well. All of these have one epoch, and it may be the other's
-        by now.
+        """G50.
+
+        Whether a partition is free that a member had in an epoch; shared: one that has left for a
+        while seems to have it as well. All of these have one epoch, and it may be the other's by
+        now.
         """
         return epoch != RELEASED_EPOCH or not shared
 
@@ -217,9 +233,11 @@ class GroupRules:
         return True
 
     def keeps_changed(self) -> bool:
-        """G51. What an operation has changed in memory by itself stays when its records are
-        appended, also where these get a batch of their own. Kafka 4.3.1 flushes the empty one
-        before it, and so reverts its memory (KAFKA-20845).
+        """G51.
+
+        What an operation has changed in memory by itself stays when its records are appended, also
+        where these get a batch of their own. Kafka 4.3.1 flushes the empty one before it, and so
+        reverts its memory (KAFKA-20845).
         """
         return True
 
@@ -230,30 +248,37 @@ class GroupRules:
         return row.policy == "Bidirectional"
 
     def downgraded_generation(self, row: GroupMigration) -> int:
-        """G47. The generation in which a group goes back: none that a member knows, so that each
-        joins again, whoever coordinates it then. Kafka takes the group epoch, and tells them from
-        memory.
+        """G47.
+
+        The generation in which a group goes back: none that a member knows, so that each joins
+        again, whoever coordinates it then. Kafka takes the group epoch, and tells them from memory.
         """
         return self.bumped_epoch(row.epoch)
 
     def assignment_after_downgrade(self, member: MigratedMember) -> tuple[int, ...]:
-        """G47. What is recorded as a member's own when a group goes back: what it has. Kafka
-        records what was to be its own, and others may have.
+        """G47.
+
+        What is recorded as a member's own when a group goes back: what it has. Kafka records what
+        was to be its own, and others may have.
         """
         return as_set(holding(member))
 
     def pending_after_upgrade(self, member: MigratedMember) -> tuple[int, ...]:
-        """G45. What a classic member may have still of what it had when it joined last, as it has
-        not heard perhaps that it is not its own any more. Kafka forgets it.
+        """G45.
+
+        What a classic member may have still of what it had when it joined last, as it has not heard
+        perhaps that it is not its own any more. Kafka forgets it.
         """
         return as_set({*member.owned} - {*member.assigned})
 
     def tells_to_join(
         self, row: GroupMigration, member: MigratedMember, held: tuple[int, ...]
     ) -> bool:
-        """G46. Whether a classic member is to join again: the group has changed, or all is free
-        that it waits for; held: what others have. Kafka compares with the target's epoch, which
-        nobody may make.
+        """G46.
+
+        Whether a classic member is to join again: the group has changed, or all is free that it
+        waits for; held: what others have. Kafka compares with the target's epoch, which nobody may
+        make.
         """
         waits = member.assigned != member.target and not {*member.target} & {*held}
         return member.epoch < row.epoch or waits
@@ -273,32 +298,42 @@ class GroupRules:
         return as_set({*row.asked} & {*rest})
 
     def stamped_epoch(self, row: InEpoch, request: InEpoch) -> int:
-        """G29. Kafka stamps a commit when it is sent, also a member that was fenced since it was
-        asked for, and joined again.
+        """G29.
+
+        Kafka stamps a commit when it is sent, also a member that was fenced since it was asked for,
+        and joined again.
         """
         return request.epoch
 
     def is_marker_answered(self, row: GroupOffsets) -> bool:
-        """G32. A transaction has ended when the coordinator has done what its marker says, so that
-        the next one begins after that (KAFKA-17507).
+        """G32.
+
+        A transaction has ended when the coordinator has done what its marker says, so that the next
+        one begins after that (KAFKA-17507).
         """
         return all(marker.producer != OWN for marker in row.markers)
 
     def of_marker(self, row: GroupOffsets, marker: TransactionMarker) -> tuple[PendingOffset, ...]:
-        """G32. The offsets that a marker commits or drops: those of its own producer
+        """G32.
+
+        The offsets that a marker commits or drops: those of its own producer
         (OffsetMetadataManager.replayEndTransactionMarker).
         """
         return tuple([each for each in row.pending if each.producer == marker.producer])
 
     def is_newest(self, each: PendingOffset) -> bool:
-        """G32. Whether a transaction's offset becomes the group's when it is committed: its record
-        stands after that of the group's offset.
+        """G32.
+
+        Whether a transaction's offset becomes the group's when it is committed: its record stands
+        after that of the group's offset.
         """
         return not each.overtaken
 
     def accepts_txn_offsets(self, row: GroupOffsets, request: RequestedCommit) -> bool:
-        """G30. Whether offsets of a transaction are accepted: they carry the epoch of their member,
-        which may have been fenced since (KIP-447).
+        """G30.
+
+        Whether offsets of a transaction are accepted: they carry the epoch of their member, which
+        may have been fenced since (KIP-447).
         """
         return request.epoch == row.epoch
 
@@ -315,33 +350,42 @@ class GroupRules:
         return row.group == "Empty"
 
     def is_spared(self, row: GroupOffsets, p: int) -> bool:
-        """G35. An offset is spared while a transaction has sent another one for its partition
+        """G35.
+
+        An offset is spared while a transaction has sent another one for its partition
         (OffsetMetadataManager.cleanupExpiredOffsets).
         """
         return any(each.partition == p for each in row.pending)
 
     def pending_after_tombstone(self, row: GroupOffsets, p: int) -> tuple[PendingOffset, ...]:
-        """G36, G37. A tombstone of an offset removes what transactions have sent for the partition
-        as well (OffsetMetadataManager.replay).
+        """G36, G37.
+
+        A tombstone of an offset removes what transactions have sent for the partition as well
+        (OffsetMetadataManager.replay).
         """
         return tuple([each for each in row.pending if each.partition != p])
 
     def forgets_when_loaded(self) -> bool:
-        """G36. A coordinator that has loaded its log forgets what is of topics that were deleted
-        meanwhile. Kafka's does not look.
+        """G36.
+
+        A coordinator that has loaded its log forgets what is of topics that were deleted meanwhile.
+        Kafka's does not look.
         """
         return True
 
     def goes_with_topic(self, each: CommittedOffset) -> bool:
-        """G36. Whether a deletion of the partition's topic removes this offset. One that was
-        committed to the new topic of that name carries another topic id
-        (OffsetMetadataManager.onTopicsDeleted).
+        """G36.
+
+        Whether a deletion of the partition's topic removes this offset. One that was committed to
+        the new topic of that name carries another topic id (OffsetMetadataManager.onTopicsDeleted).
         """
         return not each.anew
 
     def is_of_topic(self, row: GroupOffsets, each: CommittedOffset) -> bool:
-        """G33, G36. Whether an offset is returned to a member that asks for the partition by topic
-        id: not one of the deleted topic of that name (OffsetMetadataManager.isMismatchedTopicId).
+        """G33, G36.
+
+        Whether an offset is returned to a member that asks for the partition by topic id: not one
+        of the deleted topic of that name (OffsetMetadataManager.isMismatchedTopicId).
         """
         return each.anew or each.partition not in row.renewed
 
@@ -352,8 +396,10 @@ class GroupRules:
     # --- Member ---
 
     def report(self, row: GroupMember) -> tuple[int, ...]:
-        """G23. What a member says it has. Kafka's says what it has acknowledged: what it is about
-        to take is then free for others.
+        """G23.
+
+        What a member says it has. Kafka's says what it has acknowledged: what it is about to take
+        is then free for others.
         """
         return as_set((*row.current, *row.target, *row.reconciling))
 

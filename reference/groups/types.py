@@ -35,10 +35,12 @@ ClientState: TypeAlias = Literal[
 class Constants(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="groups", tag_field="protocol"
 ):
-    """members: their nodes, all above 0. partitions: of the topics that they subscribe to.
-    max_coordinators: how many leader epochs the log may have. max_correlation: after it, numbers of
-    heartbeats begin with 1 again. static: the instance ids, of each the members that have it; the
-    first members come first. growing: the partitions that come and go.
+    """members: their nodes, all above 0.
+
+    partitions: of the topics that they subscribe to. max_coordinators: how many leader epochs the
+    log may have. max_correlation: after it, numbers of heartbeats begin with 1 again. static: the
+    instance ids, of each the members that have it; the first members come first. growing: the
+    partitions that come and go.
     """
 
     members: SetOf[int]
@@ -59,8 +61,10 @@ class Constants(
 
 
 class OffsetsLog(msgspec.Struct, frozen=True):
-    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla). leader: what its log
-    has after the committed record. tails: what the log of any replica that may lead has; sorted.
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla).
+
+    leader: what its log has after the committed record. tails: what the log of any replica that may
+    lead has; sorted.
     """
 
     committed: GroupRecord
@@ -69,8 +73,10 @@ class OffsetsLog(msgspec.Struct, frozen=True):
 
 
 class GroupCoordinator(msgspec.Struct, frozen=True):
-    """The coordinator (specs/groups/GroupHandlers.tla). leader_epoch: of its partition.
-    waiting: answers; sorted."""
+    """The coordinator (specs/groups/GroupHandlers.tla).
+
+    leader_epoch: of its partition. waiting: answers; sorted.
+    """
 
     leader_epoch: int
     log: OffsetsLog
@@ -96,8 +102,10 @@ class GroupMember(msgspec.Struct, frozen=True):
 
 
 class GroupEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the group's log (specs/groups/GroupReplay.tla). exists: it is no tombstone. away:
-    the member has left for a while, and keeps what it has (G19)."""
+    """An entry of the group's log (specs/groups/GroupReplay.tla).
+
+    exists: it is no tombstone. away: the member has left for a while, and keeps what it has (G19).
+    """
 
     offset: int
     kind: Literal["Member", "Current"]
@@ -202,8 +210,11 @@ class GroupOffsets(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MigratedMember(msgspec.Struct, frozen=True):
-    """What is recorded of a member (specs/groups/GroupMigration.tla). owned: what it said it had
-    when it joined last, as a classic one. left: it is none any more, which is not recorded."""
+    """What is recorded of a member (specs/groups/GroupMigration.tla).
+
+    owned: what it said it had when it joined last, as a classic one. left: it is none any more,
+    which is not recorded.
+    """
 
     protocol: Literal["None", "Classic", "Consumer"]
     epoch: int
@@ -215,8 +226,11 @@ class MigratedMember(msgspec.Struct, frozen=True):
 
 
 class MigratingClient(msgspec.Struct, frozen=True):
-    """A consumer of either protocol. cooperative: it keeps what it has while it joins. One that has
-    Joined waits for all to have joined. epoch: or generation, that it knows."""
+    """A consumer of either protocol.
+
+    cooperative: it keeps what it has while it joins. One that has Joined waits for all to have
+    joined. epoch: or generation, that it knows.
+    """
 
     protocol: Literal["None", "Classic", "Consumer"]
     cooperative: bool

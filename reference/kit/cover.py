@@ -36,8 +36,10 @@ class LocalMove(NamedTuple):
 
 
 class Composition(ABC):
-    """The rule book. Besides rows, a state has a network, what has been spent of the budgets, and
-    perhaps a log that nodes share: records are appended by sending them and never go away.
+    """The rule book.
+
+    Besides rows, a state has a network, what has been spent of the budgets, and perhaps a log that
+    nodes share: records are appended by sending them and never go away.
 
     places: the dump's variables that hold rows, each with whose; together they are `nodes`. shared:
     the dump's variable that holds the shared log; empty: there is none. moves: the actions that may

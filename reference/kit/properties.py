@@ -16,8 +16,10 @@ Check: TypeAlias = Callable[..., str | None]
 
 
 class View:
-    """How properties see states. of: makes a state, a named tuple, of the constants and all rows.
-    fields: those that some property looks at.
+    """How properties see states.
+
+    of: makes a state, a named tuple, of the constants and all rows. fields: those that some
+    property looks at.
     """
 
     def __init__(self, of: Callable[[Any, Any], Any]) -> None:
@@ -35,11 +37,13 @@ class View:
 
 
 class Property(NamedTuple):
-    """A named property. check: of the constants and of all rows (by node) before and after a step;
-    what is wrong, in words, or None. misses: what is wrong and yet keeps it. view: how it sees
-    states, if not as rows; of_states: `check`, of the states before and after, or, if it is no
-    property of_steps, of the one after; looks_at: the fields of a state that it looks at; none: it
-    may look at all there is.
+    """A named property.
+
+    check: of the constants and of all rows (by node) before and after a step; what is wrong, in
+    words, or None. misses: what is wrong and yet keeps it. view: how it sees states, if not as
+    rows; of_states: `check`, of the states before and after, or, if it is no property of_steps, of
+    the one after; looks_at: the fields of a state that it looks at; none: it may look at all there
+    is.
     """
 
     name: str
@@ -150,9 +154,10 @@ class Due:
         """What properties are asked with of the last step, by their view."""
 
     def wrong(self, constants: Any, before: Any, after: Any) -> Iterator[tuple[Property, str]]:
-        """Those that a step violates, in their order, and what is wrong. To be asked of one step
-        after the other, of mappings that nobody changes. What is wrong from the beginning is wrong
-        after the first.
+        """Those that a step violates, in their order, and what is wrong.
+
+        To be asked of one step after the other, of mappings that nobody changes. What is wrong from
+        the beginning is wrong after the first.
         """
         for each in self.after(constants, before, after):
             given = self._given[each.view]

@@ -275,8 +275,9 @@ class Judge(TypingProtocol):
     def __call__(
         self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> tuple[Property, str] | None:
-        """The first property that a step of the node violates, and what is wrong. To be called for
-        each step that changes a row, up to the first violation.
+        """The first property that a step of the node violates, and what is wrong.
+
+        To be called for each step that changes a row, up to the first violation.
         """
         ...
 

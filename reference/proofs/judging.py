@@ -21,8 +21,10 @@ import z3
 
 @dataclass(frozen=True)
 class Verdict:
-    """broken: the goals that do not follow, in their order. undecided: those of which the solver
-    does not know, and why in reason. model: a state in which the first of the broken fails.
+    """broken: the goals that do not follow, in their order.
+
+    undecided: those of which the solver does not know, and why in reason. model: a state in which
+    the first of the broken fails.
     """
 
     broken: tuple[str, ...] = ()

@@ -38,10 +38,12 @@ class Proof(NamedTuple):
 
 @dataclass
 class Obligation:
-    """name: what is to be shown. status. seconds: of processor time, the solver's and the paths'.
-    paths: how many were looked at. broken: the parts that fail, if any do, on the first path on
-    which one does; state: the counterexample to induction, in readable lines; reason: why it is
-    unknown. asked: which rules of a bug's it came to.
+    """name: what is to be shown.
+
+    status. seconds: of processor time, the solver's and the paths'. paths: how many were looked at.
+    broken: the parts that fail, if any do, on the first path on which one does; state: the
+    counterexample to induction, in readable lines; reason: why it is unknown. asked: which rules of
+    a bug's it came to.
     """
 
     name: str
@@ -78,8 +80,9 @@ class Obligation:
         return not (verdict.broken or verdict.undecided)
 
     def each(self, paths: Iterable[T], keeps: Callable[[T], bool], called: str = "path") -> None:
-        """Every path of a handler keeps the invariant; ends at the first that does not. called:
-        what a path is to the reader.
+        """Every path of a handler keeps the invariant; ends at the first that does not.
+
+        called: what a path is to the reader.
         """
         try:
             for path in paths:
@@ -111,8 +114,10 @@ def discharged(
     implied: Callable[[str, Obligation], object],
     prefix: str = "",
 ) -> Obligation:
-    """One obligation by its name. initially: for the first states. kept, implied: for an action and
-    for a property, by name. prefix: before the name, for the reader.
+    """One obligation by its name.
+
+    initially: for the first states. kept, implied: for an action and for a property, by name.
+    prefix: before the name, for the reader.
     """
     begin = process_time()
     done = Obligation(name)

@@ -178,8 +178,10 @@ def wanted_of(values: Mapping[str, Any], nodes: Mapping[str, int]) -> Essence:
 
 
 def numbers_of(rows: Any) -> dict[str, int]:
-    """The voters' numbers here, by their names in the model: n1 is 1. Of graphs the names are
-    numbers."""
+    """The voters' numbers here, by their names in the model: n1 is 1.
+
+    Of graphs the names are numbers.
+    """
     names = sorted(str(getattr(key, "name", key)) for key in rows)
     return {name: int(name) if name.isdigit() else at for at, name in enumerate(names, 1)}
 

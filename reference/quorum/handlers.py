@@ -99,8 +99,9 @@ def first(choices: Iterable[Any]) -> Any:
 
 
 class QuorumHandlers:
-    """The handlers, for one set of constants and one set of rules. Layers of the quorum have
-    records and answers to fetches with more fields.
+    """The handlers, for one set of constants and one set of rules.
+
+    Layers of the quorum have records and answers to fetches with more fields.
     """
 
     entry: type[Entry] = Entry
@@ -639,8 +640,10 @@ class QuorumHandlers:
         return self.finish_asking(n, row, row, (), self._others[n])
 
     def successor_list(self, n: int, row: Row) -> Peers:
-        """Q11. Voters by descending end offset. Ties may stand in either order; that of voters is
-        the first.
+        """Q11.
+
+        Voters by descending end offset. Ties may stand in either order; that of voters is the
+        first.
         """
         far = {v: -row.end_offsets[self._position[v]] for v in self._others[n]}
         own = sorted(far, key=far.__getitem__)

@@ -169,8 +169,10 @@ M = TypeVar("M", bound=Message)
 
 
 def canonical(messages: Iterable[M]) -> tuple[M, ...]:
-    """As the kit's. Given the same message twice it asserts: a step that sends one message twice is
-    our mistake, since the spec's network would hold it once.
+    """As the kit's.
+
+    Given the same message twice it asserts: a step that sends one message twice is our mistake,
+    since the spec's network would hold it once.
     """
     listed = tuple(messages)
     assert len(set(listed)) == len(listed), f"sent twice: {listed}"

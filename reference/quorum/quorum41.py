@@ -84,8 +84,10 @@ class Quorum41Rules(QuorumRules):
         return bool(m.high_watermark < row.high_watermark)
 
     def high_watermark_after_fetch(self, row: Row, m: Any) -> int:
-        """Q23. What a leader that has noted a fetch knows to be committed: what it has counted,
-        whatever the sender knows.
+        """Q23.
+
+        What a leader that has noted a fetch knows to be committed: what it has counted, whatever
+        the sender knows.
         """
         return row.high_watermark
 

@@ -238,8 +238,10 @@ class QuorumRules:
         return own.end_offset
 
     def truncation_refused(self, row: Row, diverging: EpochEnd) -> bool:
-        """Q16. Whether a diverging response contradicts what the follower knows to be committed:
-        its leader lacks that, and the follower stops.
+        """Q16.
+
+        Whether a diverging response contradicts what the follower knows to be committed: its leader
+        lacks that, and the follower stops.
         """
         end = min(diverging.end_offset, self.truncation_offset(row, diverging))
         return end < row.high_watermark

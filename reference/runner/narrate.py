@@ -124,8 +124,9 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
 
 
 def told(content: object) -> str:
-    """A field for a reader: of what stands in it, what says nothing is left out. One or two first
-    fields need no names: 7@2 is a value of epoch 2.
+    """A field for a reader: of what stands in it, what says nothing is left out.
+
+    One or two first fields need no names: 7@2 is a value of epoch 2.
     """
     if isinstance(content, tuple) and not isinstance(content, EpochEnd):
         return ",".join(map(told, content))

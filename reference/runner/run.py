@@ -53,8 +53,10 @@ class Run(NamedTuple):
 
 @contextmanager
 def _collecting_rarely() -> Iterator[None]:
-    """Only runs that are over are garbage in circles, some hundred objects each. Looking for them
-    at every seven hundredth object took a tenth of a part's time."""
+    """Only runs that are over are garbage in circles, some hundred objects each.
+
+    Looking for them at every seven hundredth object took a tenth of a part's time.
+    """
     usual = gc.get_threshold()
     gc.set_threshold(COLLECTED_AT, *usual[1:])
     try:

@@ -58,6 +58,7 @@ def family(name: str) -> Family:
 
 def protocols_under(name: str, options: Mapping[str, Any]) -> tuple[Protocol, ...]:
     """Those by whose rules runs of this scenario are taken for which these options are requested.
+
     Raises ValueError as `family`.
     """
     parts, taken_by = parts_of(name), family(name).taken_by

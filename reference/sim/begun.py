@@ -31,8 +31,10 @@ RARE: Final = 4
 
 
 class Beginning(NamedTuple):
-    """of: what it leads to: a bug, or the graph of which it is a walk. options: the constants.
-    moves: in words, each of which begins with the node that takes it."""
+    """of: what it leads to: a bug, or the graph of which it is a walk.
+
+    options: the constants. moves: in words, each of which begins with the node that takes it.
+    """
 
     of: str
     options: Mapping[str, Any]
@@ -40,8 +42,11 @@ class Beginning(NamedTuple):
 
 
 def read(text: str) -> dict[str, Beginning]:
-    """By name: what the generated modules hold. The constants are an object of JSON, in one line or
-    several. Moves stand one a line, or several with semicolons between."""
+    """By name: what the generated modules hold.
+
+    The constants are an object of JSON, in one line or several. Moves stand one a line, or several
+    with semicolons between.
+    """
     found = {}
     for each in text.strip().split("\n\n"):
         name, of, rest = each.split(maxsplit=2)
@@ -116,8 +121,11 @@ def begin_with(
     possible: Callable[[], Possible],
     stream: Stream,
 ) -> None:
-    """The moves of a beginning, and so many more. make: whether there was such a move; then it was
-    made. possible: what there is; nothing: the run is over."""
+    """The moves of a beginning, and so many more.
+
+    make: whether there was such a move; then it was made. possible: what there is; nothing: the run
+    is over.
+    """
     all(map(make, moves))  # up to the first that there is not
     for _ in range(more):
         usual, rare = possible()

@@ -70,8 +70,9 @@ _BLOCK = struct.Struct("<64I")
 
 
 def _words(key: bytes) -> Iterator[int]:
-    """Words of 32 bits, from a hash in counter mode. They are drawn by the block, because this is
-    asked once for every message.
+    """Words of 32 bits, from a hash in counter mode.
+
+    They are drawn by the block, because this is asked once for every message.
     """
     blocks = (shake_256(key + at.to_bytes(8, "little")).digest(_BLOCK.size) for at in count())
     return chain.from_iterable(map(_BLOCK.unpack, blocks))

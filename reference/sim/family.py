@@ -36,11 +36,13 @@ class Manner(NamedTuple):
 
 
 class ClientLog(NamedTuple):
-    """What clients see. configuration: of a run, by its recorded options (as JSON); it raises
-    msgspec.MsgspecError for what are none. envelope: what happened, by a run's statistics; None:
-    the promise does not depend on it. has_control_records: which no client wrote. objects: where it
-    is no log, makes the objects by which histories must be linearizable, of each component one or
-    none; an operation on `partition` p is of component p modulo their number.
+    """What clients see.
+
+    configuration: of a run, by its recorded options (as JSON); it raises msgspec.MsgspecError for
+    what are none. envelope: what happened, by a run's statistics; None: the promise does not depend
+    on it. has_control_records: which no client wrote. objects: where it is no log, makes the
+    objects by which histories must be linearizable, of each component one or none; an operation on
+    `partition` p is of component p modulo their number.
     """
 
     configuration: Callable[[str], Configuration]
@@ -95,18 +97,20 @@ class Circular:
 
 
 class Family(NamedTuple):
-    """scenario: has name, sentence and palettes. of: the type of a run's options. draw: them, but
-    for those that are requested. memo: under a bug or none, enabled or not; key: what
-    it depends on beside the bug. simulation: of one run, from scenario, options, chooser, memo and
-    recorder. fixed: options that leave no constant to be drawn, for runs that are judged together.
-    first_look: how many runs `verify` makes; of those that have any, the first gets the canary.
-    on_request: by name, options that no run draws, or few: those with which messages of one type
-    are disturbed as no others are, and constants that one has to ask for. unpromised: (step,
-    property, explanation) of the first property that a run breaks, whether or not it was promised;
-    the slow way. taken_by: the names of the protocols of runs for which these options are
-    requested, the first of them that of the run, or of a cluster's quorum; unsaid, the scenario's.
-    beginnings: by what it leads to, a bug or a goal, options of runs that begin in the middle of
-    something. walks: options of short runs that, together, take the steps of the models' graphs.
+    """scenario: has name, sentence and palettes.
+
+    of: the type of a run's options. draw: them, but for those that are requested. memo: under a bug
+    or none, enabled or not; key: what it depends on beside the bug. simulation: of one run, from
+    scenario, options, chooser, memo and recorder. fixed: options that leave no constant to be
+    drawn, for runs that are judged together. first_look: how many runs `verify` makes; of those
+    that have any, the first gets the canary. on_request: by name, options that no run draws, or
+    few: those with which messages of one type are disturbed as no others are, and constants that
+    one has to ask for. unpromised: (step, property, explanation) of the first property that a run
+    breaks, whether or not it was promised; the slow way. taken_by: the names of the protocols of
+    runs for which these options are requested, the first of them that of the run, or of a cluster's
+    quorum; unsaid, the scenario's. beginnings: by what it leads to, a bug or a goal, options of
+    runs that begin in the middle of something. walks: options of short runs that, together, take
+    the steps of the models' graphs.
     """
 
     scenario: Any

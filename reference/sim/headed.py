@@ -27,8 +27,9 @@ _NONE: Final = "none"
 
 
 class Form(NamedTuple):
-    """A kind of such files. first: the field that its first line has. known: what that may be;
-    empty: anything.
+    """A kind of such files.
+
+    first: the field that its first line has. known: what that may be; empty: anything.
     """
 
     kind: str

@@ -215,8 +215,10 @@ class Memo(ABC, Generic[M]):
 
 
 class Memos:
-    """One memo for each key, by which it is found again. One that has grown to more than `most`
-    steps is freed and begun anew; 400,000 steps are about 400 MB.
+    """One memo for each key, by which it is found again.
+
+    One that has grown to more than `most` steps is freed and begun anew; 400,000 steps are about
+    400 MB.
     """
 
     def __init__(self, most: int = 400_000) -> None:

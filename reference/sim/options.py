@@ -82,8 +82,9 @@ class OptionSet(Generic[T]):
         requested: Mapping[str, Any],
         part: str = "",
     ) -> T:
-        """All options of a run: requested ones as they are, the others drawn. part: which one of a
-        run, where several have options of one name.
+        """All options of a run: requested ones as they are, the others drawn.
+
+        part: which one of a run, where several have options of one name.
 
         Raises ValueError: there is no such option, or it cannot have this value.
         """

@@ -88,8 +88,10 @@ class SnapshotHandlers:
         return FetchSnapshotRequest(m.source, m.destination, m.epoch, row.download)
 
     def outgoing(self, row: SnapshotRow, m: Any) -> Any:
-        """V5, V7. Who loads a snapshot asks for it where it would ask for records. Who asks for
-        records that are gone is told of a snapshot instead.
+        """V5, V7.
+
+        Who loads a snapshot asks for it where it would ask for records. Who asks for records that
+        are gone is told of a snapshot instead.
         """
         if isinstance(m, FetchRequest) and row.download != NO_ID:
             return self.fetch_snapshot_request(row, m)
@@ -105,8 +107,10 @@ class SnapshotHandlers:
         return Machine(end, records, Stable(self.rules.stable_after_snapshot(end), records))
 
     def read_to(self, machine: Machine, log: VotersLog, end: int) -> Machine:
-        """V29. Batches are read up to an end. It goes back to what it has after the last of them
-        that has data, unless it goes back to more already.
+        """V29.
+
+        Batches are read up to an end. It goes back to what it has after the last of them that has
+        data, unless it goes back to more already.
         """
         records = machine.records + data_of(log[machine.next : end])
         ends = [i for i in range(machine.next + 1, end + 1) if data_of((log[i - 1],))]
@@ -195,8 +199,9 @@ class SnapshotHandlers:
     def handle_fetch_snapshot_request(
         self, n: int, row: SnapshotRow, m: FetchSnapshotRequest
     ) -> Outcome | None:
-        """V6. A fetch of a snapshot shows the leader that its follower lives, and nothing of where
-        it is.
+        """V6.
+
+        A fetch of a snapshot shows the leader that its follower lives, and nothing of where it is.
         """
         quorum, under = row.voter.quorum, self.under(row)
         asked = FetchRequest(m.source, m.destination, m.epoch, 0, 0)
@@ -239,8 +244,10 @@ class SnapshotHandlers:
         return self.finished(n, replace(row, download=m.snapshot_id), follower)
 
     def with_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> SnapshotRow:
-        """V4, V7. The log is replaced by the snapshot, all that was made of the log is made anew,
-        and what the snapshot has is committed.
+        """V4, V7.
+
+        The log is replaced by the snapshot, all that was made of the log is made anew, and what the
+        snapshot has is committed.
         """
         log = self.rules.log_after_snapshot(row, snapshot)
         quorum = replace(row.voter.quorum, log=log, flushed=len(log), epoch_cache=cache_of(log))

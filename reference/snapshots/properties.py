@@ -128,8 +128,10 @@ def log_start_covered(after: Rows) -> str | None:
 
 @_property("state")
 def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
-    """V29. What a controller has read is what the committed records up to there say, whether it
-    leads, led, or began with a snapshot.
+    """V29.
+
+    What a controller has read is what the committed records up to there say, whether it leads, led,
+    or began with a snapshot.
 
     Misses: runs without `state_machines`; what an active controller makes of what it writes.
     """

@@ -48,8 +48,10 @@ class SnapshotRules:
         return Snapshot(end, log[end - 1].epoch, log[:end])
 
     def history_after_snapshot(self, history: History, end: int) -> History:
-        """V2. The set that was in force at the snapshot's last record stays; it is what a
-        truncation to the snapshot's end leaves.
+        """V2.
+
+        The set that was in force at the snapshot's last record stays; it is what a truncation to
+        the snapshot's end leaves.
         """
         below = [each for each in history if each.offset < end]
         return (*below[-1:], *[each for each in history if each.offset >= end])
@@ -77,7 +79,9 @@ class SnapshotRules:
         return any([id_of(s) == id for s in row.snapshots])
 
     def replaces_log(self, row: SnapshotRow, snapshot: Snapshot) -> bool:
-        """V7. The leader has just said that the follower's position is not in its log: whatever the
+        """V7.
+
+        The leader has just said that the follower's position is not in its log: whatever the
         follower has there goes.
         """
         return True
@@ -103,7 +107,9 @@ class SnapshotRules:
         return quorum.role == "Leader" and quorum.high_watermark != UNDEFINED
 
     def begins_with_snapshot(self, row: SnapshotRow, next: int) -> bool:
-        """V8. Who has read nothing yet, or not up to where its log begins, begins with its latest
+        """V8.
+
+        Who has read nothing yet, or not up to where its log begins, begins with its latest
         snapshot.
         """
         if not row.snapshots or not (next == 0 or next < row.log_start):

@@ -64,8 +64,9 @@ class PromiseBroken(Failure):
 
 
 class StepRejected(Failure):
-    """A node took a step that the relation of the spec does not allow. Said by TLC, when the run is
-    over.
+    """A node took a step that the relation of the spec does not allow.
+
+    Said by TLC, when the run is over.
     """
 
     def __init__(self, action: str, what: str, moves: list[str]) -> None:

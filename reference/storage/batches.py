@@ -61,8 +61,10 @@ class Record(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What the header of a batch says; data: the whole of it. base, last: the first and last
-    offset. records: how many."""
+    """What the header of a batch says; data: the whole of it.
+
+    base, last: the first and last offset. records: how many.
+    """
 
     base: int
     last: int
@@ -130,9 +132,11 @@ def fault_of(data: bytes) -> str:
 
 
 def pieces(data: bytes, at: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Position and bytes of each batch from there on, unchecked. Ends where not even the length of
-    one is there, or less than it says (FileLogInputStream.nextBatch). Raises Corrupt: a length that
-    none has."""
+    """Position and bytes of each batch from there on, unchecked.
+
+    Ends where not even the length of one is there, or less than it says
+    (FileLogInputStream.nextBatch). Raises Corrupt: a length that none has.
+    """
     while at < len(data) - FEWEST:
         length = int.from_bytes(data[at + 8 : at + LENGTH_BEGINS], "big", signed=True)
         if length < SHORTEST:

@@ -65,8 +65,11 @@ class _Transactions:
 
 
 class _Round(NamedTuple):
-    """offsets: the last one of each key, as far as `mapped`. upto: from there on nothing is
-    cleaned. lasts: the last offset of each producer's data below that."""
+    """offsets: the last one of each key, as far as `mapped`.
+
+    upto: from there on nothing is cleaned. lasts: the last offset of each producer's data below
+    that.
+    """
 
     offsets: dict[bytes, int]
     mapped: int

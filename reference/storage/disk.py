@@ -57,8 +57,11 @@ def folder_of(path: str) -> str:
 
 
 class MemoryDisk:
-    """Files in memory. journal: what was done, since the disk was made. fails: asked before each
-    operation but those through memory: the number of an error, or 0."""
+    """Files in memory.
+
+    journal: what was done, since the disk was made. fails: asked before each operation but those
+    through memory: the number of an error, or 0.
+    """
 
     def __init__(self, content: dict[str, bytes] | None = None) -> None:
         self.names: dict[str, int] = {}

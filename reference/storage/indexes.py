@@ -165,8 +165,10 @@ class TimeIndex(_Index):
 
 
 class Aborted(NamedTuple):
-    """An entry of a transaction index. last: offset of the marker. stable: the last stable offset
-    after it."""
+    """An entry of a transaction index.
+
+    last: offset of the marker. stable: the last stable offset after it.
+    """
 
     producer: int
     first: int

@@ -103,8 +103,10 @@ def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged
 
 
 def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
-    """A consumer that reads on while others work on the log: ReadOnlyCommitted. What it was at is
-    forgotten where batches go."""
+    """A consumer that reads on while others work on the log: ReadOnlyCommitted.
+
+    What it was at is forgotten where batches go.
+    """
     chance, reads = Random(seed), Random(seed + 2_000_003)
     config = configured(chance)
     client = Client(chance, config, follows=chance.random() < 0.4)

@@ -28,8 +28,11 @@ from kraftcheck.reference.storage.segment import Segment
 
 
 class Log:
-    """segments: ascending, never empty. end: the offset of the next append. recovery_point: below,
-    all is durable. names_changed: whether files have come or gone since names were synced."""
+    """segments: ascending, never empty.
+
+    end: the offset of the next append. recovery_point: below, all is durable. names_changed:
+    whether files have come or gone since names were synced.
+    """
 
     def __init__(
         self, files: Files, folder: str, rules: StorageRules, now: int, epochs: Epochs
@@ -69,8 +72,10 @@ class Log:
     # -- Appending
 
     def append_as_leader(self, data: bytes, epoch: int, origin: Origin = "client") -> int:
-        """One batch; its first offset, or that of the batch of which it is a retry (D1). Raises
-        Refused, OSError."""
+        """One batch; its first offset, or that of the batch of which it is a retry (D1).
+
+        Raises Refused, OSError.
+        """
         if why := fault_of(data):
             raise Refused("CORRUPT_MESSAGE", why)
         if origin == "client" and (why := self._client_refused(header_of(data))):
@@ -332,8 +337,10 @@ class Log:
             self.producers.complete(ended)
 
     def _recall(self, end: int) -> None:
-        """The batches below a snapshot that it does not have: retries of them are told, too. And
-        transactions that ended there: their markers may lie above the high watermark."""
+        """The batches below a snapshot that it does not have: retries of them are told, too.
+
+        And transactions that ended there: their markers may lie above the high watermark.
+        """
         if not self.producers.entries:
             return
         fresh = Producers(self.files, self.folder)

@@ -49,8 +49,11 @@ class Known(NamedTuple):
 
 
 class Entry(msgspec.Struct):
-    """What is known of a producer. batches: the last ones of its epoch, the latest last. time: of
-    its last batch or marker. open: first offset of its transaction, or -1."""
+    """What is known of a producer.
+
+    batches: the last ones of its epoch, the latest last. time: of its last batch or marker. open:
+    first offset of its transaction, or -1.
+    """
 
     epoch: int = NOBODY
     batches: tuple[Known, ...] = ()
@@ -134,8 +137,11 @@ class Update:
 
 
 class Producers:
-    """The state at `end`. open: producers by first offset of what has no marker; closed: the
-    offsets of markers above the high watermark, by first offset."""
+    """The state at `end`.
+
+    open: producers by first offset of what has no marker; closed: the offsets of markers above the
+    high watermark, by first offset.
+    """
 
     def __init__(self, files: Files, folder: str) -> None:
         self.files, self.folder = files, folder

@@ -19,9 +19,12 @@ from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Moment(NamedTuple):
-    """length: of the disk's journal by then. batches: of the log. full: those that it would have
-    without compaction. durable: below, all is flushed. told_start: what clients were told that is
-    deleted below. committed: what the log was told of the high watermark."""
+    """length: of the disk's journal by then.
+
+    batches: of the log. full: those that it would have without compaction. durable: below, all is
+    flushed. told_start: what clients were told that is deleted below. committed: what the log was
+    told of the high watermark.
+    """
 
     length: int
     batches: tuple[Batch, ...]
@@ -334,8 +337,10 @@ def _keyless(batches: Sequence[Batch], upto: int) -> set[int]:
 
 
 def _last(batches: Sequence[Batch]) -> dict[int, tuple[int, int]]:
-    """Epoch and last sequence of each producer of data, by the log. A marker of a later epoch ends
-    the one before."""
+    """Epoch and last sequence of each producer of data, by the log.
+
+    A marker of a later epoch ends the one before.
+    """
     found: dict[int, tuple[int, int]] = {}
     for each in batches:
         if each.producer >= 0 and not each.is_control:

@@ -13,8 +13,10 @@ from kraftcheck.reference.storage.segment import Segment
 
 
 class Reading(NamedTuple):
-    """position, limit: of the first byte, and behind the last. whole: whether that is the end of
-    the file."""
+    """position, limit: of the first byte, and behind the last.
+
+    whole: whether that is the end of the file.
+    """
 
     segment: Segment
     position: int

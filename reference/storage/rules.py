@@ -51,9 +51,11 @@ class StorageRules:
     # -- Appending (D1, D2)
 
     def client_batch_refused(self, batch: Batch) -> str:
-        """D1 (LogValidator.validateBatch): why a client may not append a batch, or nothing. Only
-        coordinators and the quorum write control records; a producer with an id numbers its
-        batches; a batch has as many records as offsets."""
+        """D1 (LogValidator.validateBatch): why a client may not append a batch, or nothing.
+
+        Only coordinators and the quorum write control records; a producer with an id numbers its
+        batches; a batch has as many records as offsets.
+        """
         offsets = batch.last - batch.base + 1
         if offsets <= 0 or batch.records != offsets:
             return f"{batch.records} records have {offsets} offsets"
@@ -64,8 +66,10 @@ class StorageRules:
         return ""
 
     def keyless_refused(self) -> bool:
-        """D1 (LogValidator.validateKey): whether a client's record needs a key. Compaction keeps
-        the last record of each key, and so none without one."""
+        """D1 (LogValidator.validateKey): whether a client's record needs a key.
+
+        Compaction keeps the last record of each key, and so none without one.
+        """
         return self.config.compact
 
     def end_before_index(self) -> bool:
@@ -95,8 +99,10 @@ class StorageRules:
     def rolls(
         self, size: int, incoming: int, waited: int, indexes_full: bool, distance: int
     ) -> bool:
-        """D3: whether an append begins a segment. waited: milliseconds by timestamps. distance: of
-        its last offset to the segment's first."""
+        """D3: whether an append begins a segment.
+
+        waited: milliseconds by timestamps. distance: of its last offset to the segment's first.
+        """
         return (
             size > self.config.segment_bytes - incoming
             or (size > 0 and waited > self.config.segment_ms)
@@ -105,9 +111,11 @@ class StorageRules:
         )
 
     def roll_synced(self, rises: bool) -> bool:
-        """D3: whether a segment is durable before anything is in the next. Where offsets may have
-        gaps, nothing would tell that its end is missing. rises: whether an epoch begins there: what
-        was cut within a batch goes on so."""
+        """D3: whether a segment is durable before anything is in the next.
+
+        Where offsets may have gaps, nothing would tell that its end is missing. rises: whether an
+        epoch begins there: what was cut within a batch goes on so.
+        """
         return self.config.compact or rises
 
     def index_due(self, since: int) -> bool:
@@ -116,19 +124,26 @@ class StorageRules:
 
     def skips_when_full(self) -> bool:
         """D4: whether an index that is full is left as it is: it only says where to begin to look.
-        An append of several batches, and recovery, may come there."""
+
+        An append of several batches, and recovery, may come there.
+        """
         return True
 
     # -- Flushing, checkpoints (D5, D6)
 
     def folder_synced(self, begins_there: bool, names_changed: bool) -> bool:
-        """D5: whether a flush syncs the names, too. begins_there: a flushed segment begins above
-        the recovery point. names_changed: a file has come or gone since they were synced."""
+        """D5: whether a flush syncs the names, too.
+
+        begins_there: a flushed segment begins above the recovery point. names_changed: a file has
+        come or gone since they were synced.
+        """
         return begins_there or names_changed
 
     def flushed_upto(self, target: int, end: int) -> int:
-        """D5: where the recovery point is after a flush. target: up to where it was asked for,
-        perhaps before a truncation to this end."""
+        """D5: where the recovery point is after a flush.
+
+        target: up to where it was asked for, perhaps before a truncation to this end.
+        """
         return min(target, end)
 
     def closing_synced(self, recovery_point: int, base: int) -> bool:
@@ -149,8 +164,10 @@ class StorageRules:
         return True
 
     def start_written(self, start: int, base: int) -> bool:
-        """D6: whether the checkpoint has a log start. base: of the first segment: that those below
-        are gone may not be durable yet."""
+        """D6: whether the checkpoint has a log start.
+
+        base: of the first segment: that those below are gone may not be durable yet.
+        """
         return start > 0
 
     # -- Truncation, log start, retention (D7 to D10)
@@ -170,8 +187,10 @@ class StorageRules:
         return list(reversed(segments))
 
     def rereads_time(self, known: int) -> bool:
-        """D7: whether the largest timestamp is looked for anew in what is left of a segment. known:
-        by its index, which was cut."""
+        """D7: whether the largest timestamp is looked for anew in what is left of a segment.
+
+        known: by its index, which was cut.
+        """
         return True
 
     def epochs_cut_at_once(self) -> bool:
@@ -190,8 +209,10 @@ class StorageRules:
     # -- Compaction (D11 to D14)
 
     def uncleanable(self, stable: int, high_watermark: int, active: int, end: int) -> int:
-        """D11: from there on nothing is cleaned. stable: the last stable offset. active: the first
-        offset of the active segment."""
+        """D11: from there on nothing is cleaned.
+
+        stable: the last stable offset. active: the first offset of the active segment.
+        """
         return min(stable, high_watermark, active)
 
     def flushes_before_cleaning(self) -> bool:
@@ -199,8 +220,10 @@ class StorageRules:
         return True
 
     def aborted_above(self, mapped: int, upper: int) -> int:
-        """D13: up to where aborted transactions are looked for, while a segment is cleaned. mapped:
-        the end of what the map knows; upper: that of the segment."""
+        """D13: up to where aborted transactions are looked for, while a segment is cleaned.
+
+        mapped: the end of what the map knows; upper: that of the segment.
+        """
         return upper
 
     def transactions_across_groups(self) -> bool:
@@ -229,9 +252,11 @@ class StorageRules:
         return True
 
     def log_renamed_first(self) -> bool:
-        """D7, D10, D14: whether a log's new name is durable before its indexes take theirs. Where
-        names of a folder come apart (free mode), a log may be left without its aborted
-        transactions."""
+        """D7, D10, D14: whether a log's new name is durable before its indexes take theirs.
+
+        Where names of a folder come apart (free mode), a log may be left without its aborted
+        transactions.
+        """
         return True
 
     # -- Reading (D22)
@@ -261,8 +286,10 @@ class StorageRules:
         return True
 
     def recovers_early(self, clean: bool, base: int, recovery_point: int) -> bool:
-        """D16: whether a segment without its index is recovered before all others. (The one that
-        the recovery point lies in may be torn, and is to be recovered first.)"""
+        """D16: whether a segment without its index is recovered before all others.
+
+        (The one that the recovery point lies in may be torn, and is to be recovered first.)
+        """
         return clean or base < recovery_point
 
     def assigns_epoch(self, epoch: int, latest: int | None) -> bool:
@@ -274,8 +301,11 @@ class StorageRules:
         return batch.base > before.last and batch.epoch >= before.epoch
 
     def joins(self, base: int, end: int, filled: bool, rises: bool) -> bool:
-        """D17: whether a segment with this base may follow one that ends there. filled: whether
-        anything is in it, or was before it was compacted. rises: whether an epoch begins there."""
+        """D17: whether a segment with this base may follow one that ends there.
+
+        filled: whether anything is in it, or was before it was compacted. rises: whether an epoch
+        begins there.
+        """
         return base == end or (base > end and filled and self.roll_synced(rises))
 
     def recovery_point(self, checkpoint: int, end: int, clean: bool) -> int:

@@ -29,8 +29,10 @@ class TooFar(ValueError):
 
 
 class Segment:
-    """The files are `FOLDER/BASE END`, and a suffix while they are no part of the log. Offset and
-    time index are made, or read, when they are first needed."""
+    """The files are `FOLDER/BASE END`, and a suffix while they are no part of the log.
+
+    Offset and time index are made, or read, when they are first needed.
+    """
 
     def __init__(
         self,

@@ -192,8 +192,10 @@ class ClientHandlers:
         return "Retry"
 
     def handle_give_up(self, c: int, row: Client, input: GiveUp) -> Outcome | None:
-        """X36. Offsets are refused by their group, which has another generation (KIP-447). A copy
-        may arrive yet.
+        """X36.
+
+        Offsets are refused by their group, which has another generation (KIP-447). A copy may
+        arrive yet.
         """
         p, rules = input.partition, self.rules
         after = rules.after_batch_error("TIMED_OUT")
@@ -211,8 +213,10 @@ class ClientHandlers:
         return Outcome(replace(row, status="Fenced" if fenced else "Failed"))
 
     def handle_retry(self, c: int, row: Client, input: Retry) -> Outcome | None:
-        """X33. Of several batches of a transaction in a partition, as nobody has noted which were
-        answered, all; with version 1 the last one.
+        """X33.
+
+        Of several batches of a transaction in a partition, as nobody has noted which were answered,
+        all; with version 1 the last one.
         """
         if row.status in ("Ending", "Recovering"):
             return Outcome(row, (end_of(c, row),))

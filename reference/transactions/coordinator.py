@@ -235,8 +235,10 @@ class CoordinatorHandlers:
         return self._lifted(row, begun)
 
     def handle_expire(self, row: Coordinators, input: Expire) -> Outcome | None:
-        """X27. A tombstone is written. "Dead" is what its row and record are here, as the next
-        producer id must be a new one.
+        """X27.
+
+        A tombstone is written. "Dead" is what its row and record are here, as the next producer id
+        must be a new one.
         """
         c = current(row)
         if not c.active or not self.rules.may_expire(c):
@@ -265,8 +267,9 @@ class CoordinatorHandlers:
         return self._lifted(replace(row, log=with_committed(row.log)), done)
 
     def handle_append_timeout(self, row: Coordinators, input: AppendTimeout) -> Outcome | None:
-        """X3. The old state stays, and the record stays in the log. A Complete record is written
-        again.
+        """X3.
+
+        The old state stays, and the record stays in the log. A Complete record is written again.
         """
         c = current(row)
         if not c.pending.logged:
@@ -292,8 +295,10 @@ class CoordinatorHandlers:
         return self._lifted(row, Done(replace(c, to_mark=left)))
 
     def handle_marker_refused(self, row: Coordinators, input: MarkerRefused) -> Outcome | None:
-        """X22. Where that is the end of it, nobody waits for the partition, and nobody completes
-        what is decided.
+        """X22.
+
+        Where that is the end of it, nobody waits for the partition, and nobody completes what is
+        decided.
         """
         c = current(row)
         if input.partition not in c.to_mark:
@@ -374,8 +379,9 @@ class CoordinatorHandlers:
     # --- Lifting ---
 
     def _answering(self, row: Coordinators, done: Done) -> Outcome | None:
-        """Only the leader appends. Of a deposed coordinator an answer may come that needs no
-        append.
+        """Only the leader appends.
+
+        Of a deposed coordinator an answer may come that needs no append.
         """
         n = done.row.coordinator_epoch
         if n != row.leader_epoch:

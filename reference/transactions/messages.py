@@ -55,8 +55,10 @@ class BumpEpoch(Message, frozen=True):
 
 
 class AddPartitions(Message, frozen=True):
-    """X9. From a producer (version 1), or from a partition's leader (version 2). X28: of a
-    partition that keeps offsets, AddOffsetsToTxn.
+    """X9.
+
+    From a producer (version 1), or from a partition's leader (version 2). X28: of a partition that
+    keeps offsets, AddOffsetsToTxn.
 
     behind: how many epochs of the transaction log the metadata is behind that it was sent by.
     """
@@ -85,7 +87,9 @@ class EndTxn(Message, frozen=True):
 
 
 class Produce(Message, frozen=True, order=True):
-    """X11. The one batch that a transaction writes to a partition. X29: to one that keeps offsets,
+    """X11.
+
+    The one batch that a transaction writes to a partition. X29: to one that keeps offsets,
     TxnOffsetCommit, of which there may be several.
     """
 
@@ -127,8 +131,9 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class AbortedTxn(msgspec.Struct, frozen=True, order=True):
-    """An entry of the index of aborted transactions. first, last: which records of the log they
-    are, from 1; the last is the marker.
+    """An entry of the index of aborted transactions.
+
+    first, last: which records of the log they are, from 1; the last is the marker.
     """
 
     first: Position
@@ -288,8 +293,9 @@ class FindLeader(Input, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True, order=True):
-    """A batch that waits for the coordinator or has its answer. guarded: no other guard has
-    replaced the one that it came with.
+    """A batch that waits for the coordinator or has its answer.
+
+    guarded: no other guard has replaced the one that it came with.
     """
 
     request: Produce
@@ -348,8 +354,9 @@ class Abort(Input, frozen=True):
 
 
 class GiveUp(Input, frozen=True):
-    """X36. A batch was not answered in time (delivery.timeout.ms); offsets were refused by their
-    group.
+    """X36.
+
+    A batch was not answered in time (delivery.timeout.ms); offsets were refused by their group.
     """
 
     partition: Node

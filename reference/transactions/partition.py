@@ -224,8 +224,10 @@ class PartitionHandlers:
     def handle_write_txn_markers(
         self, n: int, row: PartitionLeader, m: WriteTxnMarkers
     ) -> Outcome | None:
-        """X14. A marker that says again what stands at the end is not appended again here (in Kafka
-        it is); its guard and coordinator epoch count.
+        """X14.
+
+        A marker that says again what stands at the end is not appended again here (in Kafka it is);
+        its guard and coordinator epoch count.
         """
         done = MarkerReply(n, COORDINATOR, m)
         error = self.rules.marker_error(row.producer, m)
@@ -257,8 +259,9 @@ class PartitionHandlers:
     def handle_change_leader(
         self, n: int, row: PartitionLeader, input: ChangeLeader
     ) -> Outcome | None:
-        """The other replica leads, and the old leader has what it has. Guards are the leader's
-        own.
+        """The other replica leads, and the old leader has what it has.
+
+        Guards are the leader's own.
         """
         other = row.follower
         if not isinstance(other, Follower):
@@ -313,8 +316,9 @@ class PartitionHandlers:
         done: Message,
         asked: Produce | None = None,
     ) -> Outcome:
-        """done: what is sent of what was written, and is on every replica. asked: the batch, whose
-        producer may hear why it is refused.
+        """done: what is sent of what was written, and is on every replica.
+
+        asked: the batch, whose producer may hear why it is refused.
         """
         after = without_refused(self._showing(after))
         if error == "NONE":

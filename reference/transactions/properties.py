@@ -62,9 +62,10 @@ class Told(NamedTuple):
 
 
 class History(msgspec.Struct, frozen=True):
-    """asked: transactions whose producer asked to commit them. aborts: epochs in which one asked to
-    abort. handed_out: the epoch that InitProducerId was last answered with. late: (partition,
-    transaction) of batches that were appended below that epoch.
+    """asked: transactions whose producer asked to commit them.
+
+    aborts: epochs in which one asked to abort. handed_out: the epoch that InitProducerId was last
+    answered with. late: (partition, transaction) of batches that were appended below that epoch.
     """
 
     decided: frozenset[Decided] = frozenset()
@@ -365,8 +366,10 @@ def one_decision(state: State) -> str | None:
 
 
 def one_prepared_decision(state: State) -> str | None:
-    """... and one among the Prepare records that are committed. This holds only where no append is
-    given up (X3): else a second one overrules it.
+    """...
+
+    and one among the Prepare records that are committed. This holds only where no append is given
+    up (X3): else a second one overrules it.
 
     Misses: version 1; runs in which an append is given up, which are not held to it.
     """

@@ -89,8 +89,10 @@ class TransactionRules:
     # --- Coordinator ---
 
     def acts_on_committed_only(self) -> bool:
-        """X4. A new leader of the log makes its state of nothing that is not committed. Kafka takes
-        all that it has read.
+        """X4.
+
+        A new leader of the log makes its state of nothing that is not committed. Kafka takes all
+        that it has read.
         """
         return True
 
@@ -99,8 +101,10 @@ class TransactionRules:
         return True
 
     def is_taken_back(self, row: Coordinator) -> bool:
-        """X3. Whether a transition is taken back whose record could not be written. Complete is
-        written again.
+        """X3.
+
+        Whether a transition is taken back whose record could not be written. Complete is written
+        again.
         """
         return row.pending.state not in COMPLETED
 
@@ -117,16 +121,20 @@ class TransactionRules:
         return self.next_producer_id(epoch) if self.is_exhausted(epoch) else epoch + 1
 
     def fenced_epoch(self, epoch: int) -> int:
-        """X8. The epoch with which the coordinator aborts: nobody's. The last number of a producer
-        id is raised no more: the next one is that of another id
+        """X8.
+
+        The epoch with which the coordinator aborts: nobody's. The last number of a producer id is
+        raised no more: the next one is that of another id
         (TransactionMetadata.prepareFenceProducerEpoch).
         """
         is_last = epoch % self.epochs_of_id > self.constants.max_epoch
         return epoch if is_last else epoch + 1
 
     def still_listed(self, row: Coordinator) -> bool:
-        """X26. What was listed as over its timeout is aborted if it is still the transaction that
-        was listed: with version 2 each has an epoch of its own (asked under the lock of its row).
+        """X26.
+
+        What was listed as over its timeout is aborted if it is still the transaction that was
+        listed: with version 2 each has an epoch of its own (asked under the lock of its row).
         """
         return row.txn.epoch == row.listed
 
@@ -135,15 +143,18 @@ class TransactionRules:
         return epoch + 1 if self.epoch_per_transaction else epoch
 
     def completed_epoch(self, epoch: int) -> int:
-        """X20. The epoch of a transaction that is complete, of the one that it was prepared with.
-        Nobody is given the last one of a producer id.
+        """X20.
+
+        The epoch of a transaction that is complete, of the one that it was prepared with. Nobody is
+        given the last one of a producer id.
         """
         is_last = epoch % self.epochs_of_id > self.constants.max_epoch
         return self.next_producer_id(epoch) if self.epoch_per_transaction and is_last else epoch
 
     def end_answered_epoch(self, epoch: int) -> int:
-        """X21. What the producer is told at its end: the identity that it will have
-        (KAFKA-18660).
+        """X21.
+
+        What the producer is told at its end: the identity that it will have (KAFKA-18660).
         """
         return self.completed_epoch(epoch)
 
@@ -167,14 +178,18 @@ class TransactionRules:
         return "Fence" if row.txn.state == "Ongoing" else "Append"
 
     def is_repeated_bump(self, row: Coordinator, m: BumpEpoch) -> bool:
-        """X7. A request that names the epoch before is one whose answer was lost (KIP-360): a new
-        instance would have taken that epoch away.
+        """X7.
+
+        A request that names the epoch before is one whose answer was lost (KIP-360): a new instance
+        would have taken that epoch away.
         """
         return m.epoch == row.last_epoch
 
     def bump_epoch_answer(self, row: Coordinator, m: BumpEpoch) -> str:
-        """X7. A producer that has an epoch names it: it has the id, or has had the one before when
-        that came to its end, or nobody has it any more.
+        """X7.
+
+        A producer that has an epoch names it: it has the id, or has had the one before when that
+        came to its end, or nobody has it any more.
         """
         answer, is_repeat = self.init_producer_id_answer(row), self.is_repeated_bump(row, m)
         if row.pending.state != "None" or row.txn.state == "Dead":
@@ -194,8 +209,10 @@ class TransactionRules:
         return epoch if self.is_repeated_bump(row, m) else self.initialised_epoch(epoch)
 
     def last_epoch(self, row: Coordinator) -> int:
-        """X7. The epoch before, once what is pending is done: what its producer named; of another
-        id only until the next transition. Kept where producers ask for epochs.
+        """X7.
+
+        The epoch before, once what is pending is done: what its producer named; of another id only
+        until the next transition. Kept where producers ask for epochs.
         """
         request = row.pending.request
         last = request.epoch if isinstance(request, BumpEpoch) else row.last_epoch
@@ -229,8 +246,9 @@ class TransactionRules:
         return "NONE" if m.partition in row.txn.partitions else "TRANSACTION_ABORTABLE"
 
     def answers_when_deposed(self) -> bool:
-        """A coordinator that another has replaced does not answer. Kafka's does what needs no
-        append until it unloads (X2, X5).
+        """A coordinator that another has replaced does not answer.
+
+        Kafka's does what needs no append until it unloads (X2, X5).
         """
         return False
 
@@ -254,8 +272,10 @@ class TransactionRules:
         return "INVALID_TXN_STATE"
 
     def end_txn_answer_v2(self, row: Coordinator, m: EndTxn) -> str:
-        """X20. What a retry and the transaction at hand are told; commit after an abort by the
-        coordinator is PRODUCER_FENCED (KAFKA-20785).
+        """X20.
+
+        What a retry and the transaction at hand are told; commit after an abort by the coordinator
+        is PRODUCER_FENCED (KAFKA-20785).
         """
         is_retry = row.txn.epoch in (m.epoch + 1, self.completed_epoch(m.epoch + 1))
         is_current = row.txn.epoch == m.epoch
@@ -289,14 +309,18 @@ class TransactionRules:
         return self.end_txn_answer_v1(row, m)
 
     def marker_destination(self, has_leader: bool) -> str:
-        """X22. Where the marker of a partition goes that has a leader, or none: "Leader", "Later"
-        or "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted.
+        """X22.
+
+        Where the marker of a partition goes that has a leader, or none: "Leader", "Later" or
+        "Deleted". Kafka 4.3.1 takes a partition without a leader for deleted.
         """
         return "Leader" if has_leader else "Later"
 
     def marked_by(self, row: Coordinator, m: WriteTxnMarkers) -> tuple[int, ...]:
-        """X23, X24. The partitions that have their marker by this answer: those of one request may
-        be appended at different times (KAFKA-17877).
+        """X23, X24.
+
+        The partitions that have their marker by this answer: those of one request may be appended
+        at different times (KAFKA-17877).
         """
         return (m.partition,)
 
@@ -309,9 +333,10 @@ class TransactionRules:
         )
 
     def retries_refused_marker(self) -> bool:
-        """X22. Whether a marker is sent again that was refused for what is none of the epochs'
-        business, say its size. Kafka 4.3.1 throws where it does not expect the error, and nobody
-        looks again.
+        """X22.
+
+        Whether a marker is sent again that was refused for what is none of the epochs' business,
+        say its size. Kafka 4.3.1 throws where it does not expect the error, and nobody looks again.
         """
         return True
 
@@ -322,8 +347,10 @@ class TransactionRules:
     # --- Partition: data, X11, X13, T1 to T3 ---
 
     def has_sequence(self, partition: int) -> bool:
-        """X29. Whether a batch is told from its copies by its sequence number. Offsets that Kafka
-        is sent have none.
+        """X29.
+
+        Whether a batch is told from its copies by its sequence number. Offsets that Kafka is sent
+        have none.
         """
         return True
 
@@ -345,13 +372,17 @@ class TransactionRules:
         return v.guarded
 
     def is_in_sequence(self, producer: Producer, m: Produce) -> bool:
-        """X13. Whether a batch of the epoch that is known here is the next one. Where only a marker
-        has told of the epoch, it is the first.
+        """X13.
+
+        Whether a batch of the epoch that is known here is the next one. Where only a marker has
+        told of the epoch, it is the first.
         """
         return m.sequence == (0 if producer.sequence == UNKNOWN else producer.sequence)
 
     def waits_for_lower(self, verifying: tuple[Verification, ...], v: Verification) -> bool:
-        """X13. While a guard stands no batch is let in above the lowest that has come under it
+        """X13.
+
+        While a guard stands no batch is let in above the lowest that has come under it
         (VerificationStateEntry.lowestSequence).
         """
         m = v.request
@@ -361,8 +392,10 @@ class TransactionRules:
         return any(each.sequence < m.sequence for each in waiting)
 
     def batch_error(self, producer: Producer, m: Produce, guarded: bool) -> str:
-        """X13. What a batch is refused for; guarded: the guard under which it was verified is still
-        the one that stands here.
+        """X13.
+
+        What a batch is refused for; guarded: the guard under which it was verified is still the one
+        that stands here.
         """
         if m.epoch < producer.epoch:
             return "INVALID_PRODUCER_EPOCH"
@@ -380,8 +413,9 @@ class TransactionRules:
     # --- Partition: markers, X14 ---
 
     def marker_epoch_ok(self, producer: Producer, m: WriteTxnMarkers) -> bool:
-        """A marker of this epoch ends what is open. With an epoch for each transaction it is above
-        the transaction's own (KIP-1228).
+        """A marker of this epoch ends what is open.
+
+        With an epoch for each transaction it is above the transaction's own (KIP-1228).
         """
         if self.epoch_per_transaction:
             return m.epoch > producer.epoch
@@ -419,8 +453,9 @@ class TransactionRules:
         return len(committed(row).log)
 
     def last_stable_offset(self, row: PartitionLeader) -> int:
-        """X17. Up to the high watermark, but not past the first batch that has no marker below
-        it.
+        """X17.
+
+        Up to the high watermark, but not past the first batch that has no marker below it.
         """
         return decided_up_to(row.log[: self.high_watermark(row)])
 
@@ -440,8 +475,10 @@ class TransactionRules:
         return any(t.first <= at <= t.last for t in aborted)
 
     def is_producer_expired(self, producer: Producer) -> bool:
-        """X16. A producer is forgotten a day after its last batch, by the clock of the broker:
-        later than anything here comes.
+        """X16.
+
+        A producer is forgotten a day after its last batch, by the clock of the broker: later than
+        anything here comes.
         """
         return False
 
@@ -462,8 +499,10 @@ class TransactionRules:
         return "Abortable" if error == "TRANSACTION_ABORTABLE" else "Unusable"
 
     def after_add_error(self, of_offsets: bool, error: str) -> str:
-        """X28. of_offsets: the group's were to be added. An error that nobody expects spares the
-        producer only if partitions were.
+        """X28.
+
+        of_offsets: the group's were to be added. An error that nobody expects spares the producer
+        only if partitions were.
         """
         if error in RETRIABLE:
             return "Retry"
@@ -522,21 +561,26 @@ class TransactionRules:
         return "INVALID_PRODUCER_EPOCH" if error == "PRODUCER_FENCED" else error
 
     def may_commit(self, client: Client) -> bool:
-        """X32. Only what is whole is committed: no batch is unanswered, and none was refused or
-        given up.
+        """X32.
+
+        Only what is whole is committed: no batch is unanswered, and none was refused or given up.
         """
         return client.status == "Open" and client.acked == client.sent
 
     def may_abort(self, client: Client) -> bool:
-        """X32. With version 1 the end waits for what is under way, unless there is an error: then
-        an epoch stands between.
+        """X32.
+
+        With version 1 the end waits for what is under way, unless there is an error: then an epoch
+        stands between.
         """
         if not self.constants.recovers or self.epoch_per_transaction:
             return True
         return client.status == "Abortable" or client.acked == client.sent
 
     def bumps_epoch(self) -> bool:
-        """X32. With version 1 a producer asks for another epoch after an error that it has
-        survived, so that what is still under way comes too late (KIP-360).
+        """X32.
+
+        With version 1 a producer asks for another epoch after an error that it has survived, so
+        that what is still under way comes too late (KIP-360).
         """
         return not self.epoch_per_transaction

@@ -22,8 +22,10 @@ HEARD = {
 
 
 class _Told:
-    """One transaction. ends: in words; written: by partition, in which steps; fates: by what became
-    of it and where, in which step.
+    """One transaction.
+
+    ends: in words; written: by partition, in which steps; fates: by what became of it and where, in
+    which step.
     """
 
     def __init__(self, client: int, epoch: int, begun: int) -> None:

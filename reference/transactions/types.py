@@ -43,15 +43,17 @@ Status: TypeAlias = Literal[
 
 
 class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="protocol"):
-    """partitions, clients: their nodes, all above 0. version: 2 has an epoch for each transaction
-    (KIP-890, part 2); 1: before it. max_coordinators: how many epochs the transaction log has.
-    max_epoch: the last epoch that a producer is given. hears_errors: whether producers note what
-    ends their use, at the end of a transaction; recovers: whether they hear every error, and go on
-    where they can (X36). replicas: of each partition; with one its log is committed as it is
-    written. offsets: the partitions that keep the offsets of groups, of which there may be fewer.
-    ids_expire: whether the transactional id is forgotten when nobody uses it (X27).
-    read_committed, read_uncommitted: the nodes of consumers, by their isolation level.
-    markers_refused: whether partitions refuse markers for more than an epoch (X22).
+    """partitions, clients: their nodes, all above 0.
+
+    version: 2 has an epoch for each transaction (KIP-890, part 2); 1: before it. max_coordinators:
+    how many epochs the transaction log has. max_epoch: the last epoch that a producer is given.
+    hears_errors: whether producers note what ends their use, at the end of a transaction; recovers:
+    whether they hear every error, and go on where they can (X36). replicas: of each partition; with
+    one its log is committed as it is written. offsets: the partitions that keep the offsets of
+    groups, of which there may be fewer. ids_expire: whether the transactional id is forgotten when
+    nobody uses it (X27). read_committed, read_uncommitted: the nodes of consumers, by their
+    isolation level. markers_refused: whether partitions refuse markers for more than an epoch
+    (X22).
     """
 
     partitions: SetOf[int]
@@ -96,6 +98,7 @@ class PendingTxn(msgspec.Struct, frozen=True):
 
 class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
     """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla).
+
     last_epoch: the epoch that the producer named when it was given its own, or UNKNOWN (KIP-360).
     listed: that of the transaction that a sweep has listed as over its timeout, or UNKNOWN.
     """
@@ -110,8 +113,10 @@ class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TailLog(msgspec.Struct, frozen=True):
-    """specs/common/TailLog.tla. leader: what its log has after the committed record. tails: what
-    the log of any replica that may lead has; sorted.
+    """specs/common/TailLog.tla.
+
+    leader: what its log has after the committed record. tails: what the log of any replica that may
+    lead has; sorted.
     """
 
     committed: TxnRecord
@@ -120,8 +125,9 @@ class TailLog(msgspec.Struct, frozen=True):
 
 
 class Coordinators(msgspec.Struct, frozen=True):
-    """The transaction log with its coordinators, by leader epoch from 1 on. leaderless: the data
-    partitions that have no leader, as metadata says.
+    """The transaction log with its coordinators, by leader epoch from 1 on.
+
+    leaderless: the data partitions that have no leader, as metadata says.
     """
 
     coordinators: tuple[Coordinator, ...]
@@ -171,8 +177,9 @@ class NoFollower(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
 
 
 class Follower(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
-    """The other replica. log: up to the high watermark. stable: the last stable offset that the
-    leader shows.
+    """The other replica.
+
+    log: up to the high watermark. stable: the last stable offset that the leader shows.
     """
 
     log: tuple[LogEntry, ...]
@@ -195,8 +202,10 @@ class NoOffsets(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
 
 
 class KeptOffsets(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
-    """committed: those that the group is told. pending: the last that the transaction at hand has
-    sent. marker: what was decided of them and is not applied yet.
+    """committed: those that the group is told.
+
+    pending: the last that the transaction at hand has sent. marker: what was decided of them and is
+    not applied yet.
     """
 
     committed: SentOffsets
@@ -210,8 +219,9 @@ INITIAL_OFFSETS: Final = KeptOffsets(NO_COMMIT, NO_COMMIT, "None")
 
 
 class PartitionLeader(msgspec.Struct, frozen=True):
-    """The leader of a partition (specs/transactions/TransactionPartition.tla). guard: the epoch of
-    the one that stands here, or UNKNOWN. verifying: sorted.
+    """The leader of a partition (specs/transactions/TransactionPartition.tla).
+
+    guard: the epoch of the one that stands here, or UNKNOWN. verifying: sorted.
     """
 
     log: tuple[LogEntry, ...]
@@ -270,8 +280,9 @@ def initial_client(constants: Constants, status: Status) -> Client:
 
 
 class Read(msgspec.Struct, frozen=True):
-    """position: how many records of a partition a reader has got past. shown: which of them, from
-    1, its application has seen.
+    """position: how many records of a partition a reader has got past.
+
+    shown: which of them, from 1, its application has seen.
     """
 
     position: Position

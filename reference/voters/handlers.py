@@ -67,8 +67,9 @@ OF_MESSAGES: Final = (UpdateVoterRequest, UpdateVoterResponse, AddVoterRequest, 
 
 
 class InForceHandlers(QuorumHandlers):
-    """The quorum's handlers under one set. Every record says which set it has; those that a leader
-    writes of the quorum have none.
+    """The quorum's handlers under one set.
+
+    Every record says which set it has; those that a leader writes of the quorum have none.
     """
 
     entry = VotersEntry
@@ -79,8 +80,9 @@ def with_history(row: VoterRow, read: Read) -> VoterRow:
 
 
 class VoterHandlers:
-    """The handlers, for one set of constants and one set of rules. answer: makes answers to
-    fetches.
+    """The handlers, for one set of constants and one set of rules.
+
+    answer: makes answers to fetches.
     """
 
     def __init__(
@@ -256,8 +258,9 @@ class VoterHandlers:
         told: tuple[int, ...],
         timed: bool = False,
     ) -> Outcome:
-        """told: voters of it who say that they have moved. timed: the timer of a change runs from
-        here.
+        """told: voters of it who say that they have moved.
+
+        timed: the timer of a change runs from here.
         """
         before = row.quorum
         if timed:
@@ -345,8 +348,10 @@ class VoterHandlers:
     def handle_update_voter_request(
         self, n: int, row: VoterRow, m: UpdateVoterRequest
     ) -> Outcome | None:
-        """V17. Under kraft.version 0 the leader keeps what it hears; else it writes it, which is no
-        change that anybody waits for.
+        """V17.
+
+        Under kraft.version 0 the leader keeps what it hears; else it writes it, which is no change
+        that anybody waits for.
         """
         asked = quorum.FetchRequest(m.source, m.destination, m.epoch, 0, 0)
         error: Any = self.in_force(row).rules.fetch_request_error(row.quorum, asked)

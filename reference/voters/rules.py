@@ -60,16 +60,20 @@ class VoterRules:
         return () if offset == UNDEFINED else row.quorum.log[offset].moved
 
     def kraft_version_of(self, row: VoterRow) -> int:
-        """V23. The first set of a log that begins under version 0 comes with the record of version
-        1, in one batch.
+        """V23.
+
+        The first set of a log that begins under version 0 comes with the record of version 1, in
+        one batch.
         """
         if self.constants.kraft_version == 1:
             return 1
         return 0 if row.history[-1].offset == UNDEFINED else 1
 
     def writes_bootstrap_set(self, row: VoterRow) -> bool:
-        """V22. Where the set in force is that of the bootstrap snapshot, a new leader writes it,
-        for those who were formatted without it.
+        """V22.
+
+        Where the set in force is that of the bootstrap snapshot, a new leader writes it, for those
+        who were formatted without it.
         """
         return bool(self.constants.unformatted) and row.history[-1].offset == UNDEFINED
 
@@ -92,20 +96,26 @@ class VoterRules:
         return n in self.voters_of(row)
 
     def check_quorum_binds(self, n: int, row: VoterRow) -> bool:
-        """V20. A leader waits for no fetches if it is the only voter; one that is no voter waits
-        for those of voters, be it of one.
+        """V20.
+
+        A leader waits for no fetches if it is the only voter; one that is no voter waits for those
+        of voters, be it of one.
         """
         return self.voters_of(row) != (n,)
 
     def flushes_as_observer(self, row: VoterRow) -> bool:
-        """V21 (KAFKA-17332). Who may become a voter flushes what it fetches, as voters do: it may
-        be counted as soon as it is one.
+        """V21 (KAFKA-17332).
+
+        Who may become a voter flushes what it fetches, as voters do: it may be counted as soon as
+        it is one.
         """
         return True
 
     def may_return_empty(self, row: VoterRow) -> bool:
-        """V10. A voter is its id and the directory on its disk: who comes with an empty disk has
-        another directory, and so is not taken for it.
+        """V10.
+
+        A voter is its id and the directory on its disk: who comes with an empty disk has another
+        directory, and so is not taken for it.
         """
         return False
 
@@ -166,8 +176,10 @@ class VoterRules:
     def moved_after(
         self, row: VoterRow, voters: tuple[int, ...], told: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """V17. Who has moved to other listeners, as a set says that has these voters, and moreover
-        one of them who says so.
+        """V17.
+
+        Who has moved to other listeners, as a set says that has these voters, and moreover one of
+        them who says so.
         """
         return tuple(sorted({*self.moved_of(row), *told} & {*voters}))
 
@@ -178,8 +190,10 @@ class VoterRules:
         return "" if node in self.voters_of(row) else "VOTER_NOT_FOUND"
 
     def updates_voter(self, n: int, row: VoterRow) -> bool:
-        """V17. A voter tells each new leader of itself under kraft.version 0; then only what the
-        set in force does not say.
+        """V17.
+
+        A voter tells each new leader of itself under kraft.version 0; then only what the set in
+        force does not say.
         """
         if n not in self.voters_of(row):
             return False
@@ -198,8 +212,10 @@ class VoterRules:
         return ""
 
     def joins_by_itself(self, n: int, row: VoterRow) -> bool:
-        """V24. Who is no voter asks to be one, unless it was removed (KAFKA-19850: Kafka asks all
-        the same).
+        """V24.
+
+        Who is no voter asks to be one, unless it was removed (KAFKA-19850: Kafka asks all the
+        same).
         """
         was = any([n in each.voters for each in row.history])
         return self.kraft_version_of(row) == 1 and not was

@@ -71,8 +71,9 @@ class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol")
 
 
 class InForce(QuorumConstants, frozen=True):
-    """What a quorum is under one set: its voters, and all whom a row's functions have. Who was
-    formatted without a set knows of no voter.
+    """What a quorum is under one set: its voters, and all whom a row's functions have.
+
+    Who was formatted without a set knows of no voter.
     """
 
     among: SetOf[Node]

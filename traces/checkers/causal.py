@@ -50,9 +50,12 @@ class Undecided(Exception):
 
 
 class _Ops(NamedTuple):
-    """What is judged. rows: of each process, its operations in their order. place: of each
-    operation, its process and how many of that stand before it. source: of a read, the operation
-    that wrote its value; -1: the initial value."""
+    """What is judged.
+
+    rows: of each process, its operations in their order. place: of each operation, its process and
+    how many of that stand before it. source: of a read, the operation that wrote its value; -1: the
+    initial value.
+    """
 
     all: list[Operation]
     rows: list[list[int]]

@@ -96,9 +96,10 @@ def check_log(
     complete: bool | None = None,
     groups: Sequence[Entry] = (),
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise. groups: the log of the consumer
-    groups' coordinators, where there is one. Raises ValueError: no operations, or
-    as `from_history`. HistoryError: as `transactions_of` and `members_of`.
+    """As `check_history`, of partition logs, under a promise.
+
+    groups: the log of the consumer groups' coordinators, where there is one. Raises ValueError: no
+    operations, or as `from_history`. HistoryError: as `transactions_of` and `members_of`.
     """
     rows = rows_of(history)
     unit = SECOND.get(rows.time_unit)

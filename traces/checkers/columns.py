@@ -259,9 +259,10 @@ def _kinds(rows: Rows, reads: Ints) -> Codes:
 
 
 def _stood(rows: Rows, reads: Ints, apart: Flags) -> Ints | None:
-    """Where fetches left their consumers; None, if none of them says. Within a fetch in which a
-    rebalance came (which may be any, where nobody tells of them), that may be where it put its
-    consumer.
+    """Where fetches left their consumers; None, if none of them says.
+
+    Within a fetch in which a rebalance came (which may be any, where nobody tells of them), that
+    may be where it put its consumer.
     """
     if untold(rows):
         return None

@@ -54,8 +54,10 @@ class Written(NamedTuple):
 
 
 class GroupLog(NamedTuple):
-    """What the log says. double: (place, record, the member that had it, the one that got it).
-    idle: records of an epoch that has no reason.
+    """What the log says.
+
+    double: (place, record, the member that had it, the one that got it). idle: records of an epoch
+    that has no reason.
 
     complete: nothing was cleaned away.
     """

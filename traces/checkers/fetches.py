@@ -144,8 +144,9 @@ class Fetches(Owners):
     def _skipped(
         self, kind: str, reads: Ints, since: Ints, until: Ints, *, behind: bool = True
     ) -> None:
-        """Fetches that passed over the records in slots [since, until). behind: they returned a
-        record that stands behind these.
+        """Fetches that passed over the records in slots [since, until).
+
+        behind: they returned a record that stands behind these.
         """
         if self.any_taken:
             records = np.concatenate((ZERO, np.cumsum(self.owner[:-1] != TAKEN)))
@@ -183,8 +184,10 @@ class Fetches(Owners):
         return reads[lost], since[lost], until[lost]
 
     def _found_nothing(self, rows: Ints) -> None:
-        """Fetches without a record: none stands from where they asked on. Of a compacted topic the
-        first may be gone; then they tell no more, since a fetch may end with what was cleaned.
+        """Fetches without a record: none stands from where they asked on.
+
+        Of a compacted topic the first may be gone; then they tell no more, since a fetch may end
+        with what was cleaned.
         """
         segment = self.r.segment.take(rows)
         first = self.visible(segment, self.r.start.take(rows))
@@ -211,8 +214,10 @@ class Fetches(Owners):
         self.ended = (rows[known], first[known], after[known])
 
     def _replaced_before(self) -> None:
-        """Who passed over records was over only after what replaced them was there. If that stands
-        at or past the end that was told with it, cleaning came in between: the end is taken first.
+        """Who passed over records was over only after what replaced them was there.
+
+        If that stands at or past the end that was told with it, cleaning came in between: the end
+        is taken first.
         """
         for reads, slots in self.passed:
             inside = slots < self.high[reads]

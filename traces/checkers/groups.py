@@ -62,8 +62,10 @@ _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
 def broken(
     m: Members, reset: Reset, within: int | None = None, log: GroupLog | None = None
 ) -> list[Broken]:
-    """What happened, the gravest first. within: how long a rebalance may take, in the history's
-    unit; None: nobody knows. log: of the groups' coordinators, where it is known.
+    """What happened, the gravest first.
+
+    within: how long a rebalance may take, in the history's unit; None: nobody knows. log: of the
+    groups' coordinators, where it is known.
     """
     found = []
     if log is not None:
@@ -94,9 +96,11 @@ def judged(
     log: GroupLog | None = None,
     replaced: bool = False,
 ) -> Across:
-    """Against a promise; or, with a level, only told. reset: where a group begins that has
-    committed nothing. within, log: as of `broken`. replaced: a record may be gone that a later one
-    replaced (a compacted topic), so that nobody knows what was there to be read.
+    """Against a promise; or, with a level, only told.
+
+    reset: where a group begins that has committed nothing. within, log: as of `broken`. replaced: a
+    record may be gone that a later one replaced (a compacted topic), so that nobody knows what was
+    there to be read.
     """
     found = [
         each for each in broken(m, reset, within, log) if not (replaced and each.name in _UNREAD)

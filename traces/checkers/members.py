@@ -77,8 +77,10 @@ class Spans(NamedTuple):
 
 
 class Commits(NamedTuple):
-    """A row for each offset that was committed, or may have been. completed: NEVER, if it is not
-    known that it was. span: of the member then, or NONE. mark: as of Spans, its metadata.
+    """A row for each offset that was committed, or may have been.
+
+    completed: NEVER, if it is not known that it was. span: of the member then, or NONE. mark: as of
+    Spans, its metadata.
     """
 
     place: Ints
@@ -141,9 +143,11 @@ class Lives(NamedTuple):
 
 
 class Members(NamedTuple):
-    """All members of a history. places: (group, partition) of each number; partition: of each
-    place, its number among those of `records`. records: which offsets hold records that consumers
-    may see, as (partition, offset), in their order. marks: what the numbers stand for.
+    """All members of a history.
+
+    places: (group, partition) of each number; partition: of each place, its number among those of
+    `records`. records: which offsets hold records that consumers may see, as (partition, offset),
+    in their order. marks: what the numbers stand for.
     """
 
     spans: Spans

@@ -30,9 +30,10 @@ LIMITS: Final = Limits(seconds=10.0, configurations=20_000)
 
 
 class Order(NamedTuple):
-    """A place whose reads were judged together. violated: no order explains them; else that is
-    open. operations: the evidence, of the history, the victim last. told: what the victim was told,
-    or UNKNOWN.
+    """A place whose reads were judged together.
+
+    violated: no order explains them; else that is open. operations: the evidence, of the history,
+    the victim last. told: what the victim was told, or UNKNOWN.
     """
 
     place: int
@@ -42,8 +43,9 @@ class Order(NamedTuple):
 
 
 def unordered(m: Members, judged: Flags) -> list[Order]:
-    """judged: the rows of `Members.told` that a commit explains, each by itself. Places with any
-    other row are violated already, and are not looked at.
+    """judged: the rows of `Members.told` that a commit explains, each by itself.
+
+    Places with any other row are violated already, and are not looked at.
     """
     t = m.told
     bad = np.unique(t.place[~judged])

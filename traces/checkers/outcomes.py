@@ -17,9 +17,11 @@ NOTHING: Final = 0
 
 
 class Known(NamedTuple):
-    """What clients know together. written: (partition, number, transaction) of records that were
-    shown. passed: (partition, number) of those that a reader of committed records got past and was
-    not shown. committed, aborted: transactions.
+    """What clients know together.
+
+    written: (partition, number, transaction) of records that were shown. passed: (partition,
+    number) of those that a reader of committed records got past and was not shown. committed,
+    aborted: transactions.
     """
 
     written: frozenset[tuple[int, int, int]] = frozenset()
@@ -29,9 +31,10 @@ class Known(NamedTuple):
 
 
 class TransactionOutcomes(Model):
-    """`commit`, `abort`: argument, the transaction. `read_committed`, `read_uncommitted`: argument,
-    how many records the reader had got past; result: the partition, then of each record that it got
-    past now the transaction, or NOTHING.
+    """`commit`, `abort`: argument, the transaction.
+
+    `read_committed`, `read_uncommitted`: argument, how many records the reader had got past;
+    result: the partition, then of each record that it got past now the transaction, or NOTHING.
     """
 
     name = "transaction-outcomes"

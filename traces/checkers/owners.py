@@ -282,8 +282,9 @@ class Owners:
             self._disown(at[lost])
 
     def _doubled(self, at: Ints) -> None:
-        """Values that stand at more offsets than they were sent. `at`: all records that were read
-        where no append of their value was acknowledged.
+        """Values that stand at more offsets than they were sent.
+
+        `at`: all records that were read where no append of their value was acknowledged.
         """
         if self.at_least_once or not len(at):
             return
@@ -357,8 +358,9 @@ class Owners:
             self.ambiguous[segment[unsure]] = True
 
     def _unsent(self, at: Ints) -> tuple[Ints, Ints]:
-        """Aborted reads and phantoms among records that were read. Of each, an append of its value
-        that did not fail, and one that did; -1 where there is none.
+        """Aborted reads and phantoms among records that were read.
+
+        Of each, an append of its value that did not fail, and one that did; -1 where there is none.
         """
         segment, value = self.e_segment[at], self.e_value[at]
         mine, theirs, groups = join(segment, value, self.a.segment, self.a.value)

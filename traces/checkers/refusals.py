@@ -32,8 +32,10 @@ the Java client puts it where it did not expect the error (`Errors` of Kafka).""
 
 
 class Limits(NamedTuple):
-    """In the history's unit. open: transaction.timeout.ms. ending: for how long a producer may wait
-    for an end, or for its turn.
+    """In the history's unit.
+
+    open: transaction.timeout.ms. ending: for how long a producer may wait for an end, or for its
+    turn.
     """
 
     open: int

@@ -19,8 +19,9 @@ NONE: Final = np.zeros(0, np.int64)
 
 
 def shifted_times(batch: LogBatch) -> tuple[Ints, Ints, Ints, Ints]:
-    """Of appends, when they begin and end; and of reads. Every moment of a segment comes after all
-    of the one before; what is not over ends at ENDLESS.
+    """Of appends, when they begin and end; and of reads.
+
+    Every moment of a segment comes after all of the one before; what is not over ends at ENDLESS.
     """
     appends, reads = batch.appends, batch.reads
     times = np.concatenate((appends.invoked, reads.invoked, appends.completed, reads.completed))

@@ -101,8 +101,9 @@ POLLED_IN: Final = Polls._fields.index("transaction")
 
 
 class Shown(NamedTuple):
-    """A row for each record that was read. poll: by whom; NONE: by a fetch of what was uncommitted,
-    which tells only where the record lies.
+    """A row for each record that was read.
+
+    poll: by whom; NONE: by a fetch of what was uncommitted, which tells only where the record lies.
     """
 
     poll: Ints

@@ -135,8 +135,9 @@ class _Log:
         return absent, present
 
     def victim(self, must: Ints, laws: Laws, values: Ints | None) -> int | None:
-        """One of these appends that has no place beside the others; None: all have. values: of each
-        slot, if an append may be gone only where it was surely replaced.
+        """One of these appends that has no place beside the others; None: all have.
+
+        values: of each slot, if an append may be gone only where it was surely replaced.
         """
         pieces = _Pieces(self)
         low, high = pieces.room(must, laws)

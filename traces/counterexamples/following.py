@@ -27,9 +27,11 @@ PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
 
 
 class Followed(NamedTuple):
-    """machine: "quorum" or "partition". options: its setting. states: how many TLC showed;
-    reached: how many of them the reference did. missing: why not more, in lines; empty if all.
-    nodes: TLC's name of each node, and the reference's.
+    """machine: "quorum" or "partition".
+
+    options: its setting. states: how many TLC showed; reached: how many of them the reference did.
+    missing: why not more, in lines; empty if all. nodes: TLC's name of each node, and the
+    reference's.
     """
 
     machine: str

@@ -35,8 +35,9 @@ class Steps(Protocol):
     def run(
         self, script: Script, moves: Sequence[str], hoped: str = ""
     ) -> tuple[tuple[str, ...], Failure | None]:
-        """As a Runner; steps which TLC is known to refuse are a failure. hoped: of this action also
-        those without a verdict.
+        """As a Runner; steps which TLC is known to refuse are a failure.
+
+        hoped: of this action also those without a verdict.
         """
 
     def learn(self) -> None:
@@ -57,8 +58,10 @@ def minimised(
     told: Callable[[int], None] | None = None,
     runner: Runner | None = None,
 ) -> Minimised:
-    """The smallest schedule found within so many attempts. told: hears of each. runner: says how
-    moves fail; without one, by what they violate on their way or, if that is nothing, in the end.
+    """The smallest schedule found within so many attempts.
+
+    told: hears of each. runner: says how moves fail; without one, by what they violate on their way
+    or, if that is nothing, in the end.
 
     Raises ValueError: the moves violate nothing; as `replaying.begin` does.
     """
@@ -91,10 +94,12 @@ def minimised_step(
     attempts: int = 2000,
     told: Callable[[int], None] | None = None,
 ) -> Minimised:
-    """As `minimised`, where the failure is a step that TLC refuses. Steps without a verdict that
-    are met on the way pass; when nothing more can be left out, TLC is asked about all of them, and
-    then it goes on. Where they are departures from the correct rules, TLC mostly refuses them: so
-    this is hoped at first, and asked about in the end. Raises also as `learn`.
+    """As `minimised`, where the failure is a step that TLC refuses.
+
+    Steps without a verdict that are met on the way pass; when nothing more can be left out, TLC is
+    asked about all of them, and then it goes on. Where they are departures from the correct rules,
+    TLC mostly refuses them: so this is hoped at first, and asked about in the end. Raises also as
+    `learn`.
     """
     relation.run(script, script.moves)
     relation.learn()

@@ -93,8 +93,9 @@ class Way(NamedTuple):
 
 
 def constants_in(protocol: Protocol, cfg: str) -> Any:
-    """The protocol's constants as a cfg gives them. Raises ToolError: one is missing, or no value
-    of its field.
+    """The protocol's constants as a cfg gives them.
+
+    Raises ToolError: one is missing, or no value of its field.
     """
     texts = constants_of(cfg)
     values: dict[str, Any] = {}

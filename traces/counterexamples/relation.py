@@ -34,8 +34,10 @@ REMEMBERED: Final = 200_000
 
 
 class Suspect(NamedTuple):
-    """A step that may be refused. key: of its class (Allowed); None, if a row of it has no form in
-    the spec: then the spec has no such step.
+    """A step that may be refused.
+
+    key: of its class (Allowed); None, if a row of it has no form in the spec: then the spec has no
+    such step.
     """
 
     key: bytes | None
@@ -43,8 +45,9 @@ class Suspect(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """number: of the run, from 0, in the order in which runs were put. script: its moves, or as
-    much of a script as was given.
+    """number: of the run, from 0, in the order in which runs were put.
+
+    script: its moves, or as much of a script as was given.
     """
 
     number: int
@@ -110,8 +113,10 @@ class Relation:
             self.ask()
 
     def ask(self, most: int | None = None) -> Refused | None:
-        """Asks TLC about the runs that wait, or about this many classes of their steps. Returns
-        `found`. Raises as `put`."""
+        """Asks TLC about the runs that wait, or about this many classes of their steps.
+
+        Returns `found`. Raises as `put`.
+        """
         self._allowed.ask(most)
         waiting, self._waiting = self._waiting, []
         for number, script, suspects in waiting:

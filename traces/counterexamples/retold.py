@@ -25,8 +25,10 @@ from kraftcheck.reference.steered.scripts import Script
 
 
 def retold(schedule: Schedule) -> Script:
-    """The moves of a schedule. Raises ValueError: no such scenario, option or bug, its protocol has
-    a simulation of its own, or a step hears only a part of what was sent to it.
+    """The moves of a schedule.
+
+    Raises ValueError: no such scenario, option or bug, its protocol has a simulation of its own, or
+    a step hears only a part of what was sent to it.
     """
     found = [each for each in PROTOCOLS if each.name == schedule.scenario and each.by_chance]
     if not found:

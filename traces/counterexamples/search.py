@@ -51,8 +51,9 @@ class AtLeast(frozenset[Hashable]):
 
 
 class Made(NamedTuple):
-    """A move: an input of a node. state: the number of TLC's state to which it is on the way; 1 is
-    the one that TLC begins with.
+    """A move: an input of a node.
+
+    state: the number of TLC's state to which it is on the way; 1 is the one that TLC begins with.
     """
 
     node: int
@@ -127,8 +128,10 @@ class Beginning(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """depth: moves for one step of TLC. worlds: looked at for one step. kept: worlds with the
-    wanted essence from which the next step goes on.
+    """depth: moves for one step of TLC.
+
+    worlds: looked at for one step. kept: worlds with the wanted essence from which the next step
+    goes on.
     """
 
     depth: int = 12
@@ -137,8 +140,9 @@ class Limits(NamedTuple):
 
 
 class Found(NamedTuple):
-    """ways: those that lead to what is wanted, the shortest first. nearest: what shows most of it;
-    looked_at: how many worlds there were.
+    """ways: those that lead to what is wanted, the shortest first.
+
+    nearest: what shows most of it; looked_at: how many worlds there were.
     """
 
     ways: list[Way]

@@ -47,8 +47,11 @@ MADE_BY: Final = (
 
 
 class ChartClass(msgspec.Struct, frozen=True, array_like=True):
-    """A class of local steps. key: as conformance names it, in hexadecimal digits. action: of its
-    steps. edges: how many edges of the graph are one of them."""
+    """A class of local steps.
+
+    key: as conformance names it, in hexadecimal digits. action: of its steps. edges: how many edges
+    of the graph are one of them.
+    """
 
     key: str
     action: str
@@ -171,8 +174,10 @@ def coverage_of(chart: Chart, first: Mapping[bytes, int], runs: int) -> Coverage
 
 
 def _growth(steps: Sequence[int], edges: Sequence[int], runs: int) -> list[tuple[int, int, int]]:
-    """How many classes and edges had been seen after 1, 2, 5, 10, 20, 50 ... runs, and after all of
-    them; each sequence: the run that first saw each, ascending."""
+    """How many classes and edges had been seen after 1, 2, 5, 10, 20, 50 ...
+
+    runs, and after all of them; each sequence: the run that first saw each, ascending.
+    """
     marks = [d * 10**e for e in range(10) for d in (1, 2, 5) if d * 10**e < runs]
     return [(at, bisect_left(steps, at), bisect_left(edges, at)) for at in (*marks, runs)]
 

@@ -19,8 +19,10 @@ from tla_utils.dump import shortest_ways
 
 
 class Driven(NamedTuple):
-    """walks, moves: how many were driven. edges: distinct edges among the moves. mismatches: where
-    a move ended elsewhere than the model; the rest of its walk is not driven. seconds: wall time.
+    """walks, moves: how many were driven.
+
+    edges: distinct edges among the moves. mismatches: where a move ended elsewhere than the model;
+    the rest of its walk is not driven. seconds: wall time.
     """
 
     walks: int

@@ -188,8 +188,11 @@ class Matcher:
     # --- Making every move.
 
     def explore(self, look: Callable[[int, int], None] = lambda states, edges: None) -> None:
-        """Fills `moves`, and notes every difference from the dump. look: called now and then with
-        how many states were left and how many moves made; what it raises ends this."""
+        """Fills `moves`, and notes every difference from the dump.
+
+        look: called now and then with how many states were left and how many moves made; what it
+        raises ends this.
+        """
         first: State = (
             tuple([self.row_piece(row) for row in self.composition.initial()]),
             0,

@@ -87,8 +87,9 @@ class Dumped:
 
 
 def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
-    """The models by name, in their order: those of the folder, or of all protocols in it. Raises
-    ToolError for what is not in order.
+    """The models by name, in their order: those of the folder, or of all protocols in it.
+
+    Raises ToolError for what is not in order.
     """
     of_all = [specs / each.name / "cover" / LIST for each in ALL]
     of_all = [path for path in of_all if path.is_file()]
@@ -177,9 +178,10 @@ def dump_graph(
     java: Java | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Dumped:
-    """Lets TLC dump the graph and reads it. replacement: rules or handlers of a bug that the
-    reference is to have while it is covered, of the graph's protocol. memory_mb: how large this
-    process may become, in MiB.
+    """Lets TLC dump the graph and reads it.
+
+    replacement: rules or handlers of a bug that the reference is to have while it is covered, of
+    the graph's protocol. memory_mb: how large this process may become, in MiB.
 
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows.

@@ -26,8 +26,11 @@ MOST_ARROWS: Final = 48
 
 
 class Picture(NamedTuple):
-    """name: of the heading. sentence: what is seen. graphs: whose edges, by name. variable: of the
-    dump. view: the word for a row, as the spec's record."""
+    """name: of the heading.
+
+    sentence: what is seen. graphs: whose edges, by name. variable: of the dump. view: the word for
+    a row, as the spec's record.
+    """
 
     name: str
     sentence: str
@@ -38,8 +41,10 @@ class Picture(NamedTuple):
 
 @dataclass
 class Arrows:
-    """first: words in initial states. actions: (word before, word after) -> who makes it so.
-    words: all there are."""
+    """first: words in initial states.
+
+    actions: (word before, word after) -> who makes it so. words: all there are.
+    """
 
     first: set[str] = field(default_factory=set)
     actions: defaultdict[tuple[str, str], set[str]] = field(

@@ -41,10 +41,12 @@ KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
 
 @dataclass
 class Refusals:
-    """attempts: (row, input) pairs that were tried, all distinct. kinds: action -> kind -> how
-    many. errors: error code -> how many responses carry it. unchanged: attempts after which the row
-    was what it had been, the refused ones among them. skipped: mutants beyond the limit. rejected:
-    those that TLC does not allow, in readable lines. unknown: those that TLC could not judge.
+    """attempts: (row, input) pairs that were tried, all distinct.
+
+    kinds: action -> kind -> how many. errors: error code -> how many responses carry it. unchanged:
+    attempts after which the row was what it had been, the refused ones among them. skipped: mutants
+    beyond the limit. rejected: those that TLC does not allow, in readable lines. unknown: those
+    that TLC could not judge.
     """
 
     attempts: int = 0
@@ -84,8 +86,10 @@ class _Taken(NamedTuple):
 
 
 def _canary(taken: _Taken, turn: int) -> _Taken:
-    """A copy with one thing wrong. Of what is disabled the frame asks nothing but that, so there it
-    is the reason in any turn."""
+    """A copy with one thing wrong.
+
+    Of what is disabled the frame asks nothing but that, so there it is the reason in any turn.
+    """
     if taken.result is None:
         return taken._replace(result=Result(taken.before, (), REASON))
     row, sent, ignored = taken.result

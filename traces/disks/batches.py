@@ -38,8 +38,11 @@ _MAGIC: Final = bytes([MAGIC])
 
 
 class Batch(NamedTuple):
-    """position: of its first byte in the file. last: offset of its last record. sequence: of its
-    first record; -1 without a producer that numbers. marker: "" of data; "other": of the quorum."""
+    """position: of its first byte in the file.
+
+    last: offset of its last record. sequence: of its first record; -1 without a producer that
+    numbers. marker: "" of data; "other": of the quorum.
+    """
 
     position: int
     size: int
@@ -60,8 +63,11 @@ class Batch(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Bytes that are no batch, after which reading stops. size: of the file. foreign: whether they
-    are of another version of the format, and not known to be wrong."""
+    """Bytes that are no batch, after which reading stops.
+
+    size: of the file. foreign: whether they are of another version of the format, and not known to
+    be wrong.
+    """
 
     position: int
     size: int
@@ -71,7 +77,9 @@ class Bad(NamedTuple):
 
 def batches(path: Path, position: int = 0) -> Iterator[Batch | Bad]:
     """The batches in the order of the file, from a place where one begins; a Bad one is the last.
-    Raises OSError."""
+
+    Raises OSError.
+    """
     with open_file(path) as file, named(path):
         size = file.seek(0, 2)
         file.seek(position)
@@ -103,8 +111,10 @@ def batches(path: Path, position: int = 0) -> Iterator[Batch | Bad]:
 
 
 def next_whole(path: Path, bad: Bad) -> Batch | None:
-    """The first whole batch after bytes that are none, among the next few million bytes. A crash
-    that tears the end of a file leaves none there. Raises OSError."""
+    """The first whole batch after bytes that are none, among the next few million bytes.
+
+    A crash that tears the end of a file leaves none there. Raises OSError.
+    """
     with open_file(path) as file, named(path):
         file.seek(bad.position + 1)
         data = file.read(BLOCK)

@@ -29,9 +29,10 @@ def beside(one: Found, other: Found) -> list[Finding]:
 
 
 def _ends(one: Found, other: Found) -> Iterator[Finding]:
-    """Where epochs end that both know, and that are over: by that logs are cut. Who copies a log
-    that was cleaned takes them to end too late, and does not notice what another has there
-    [LeaderEpochFileCache.endOffsetFor; Z222]: a report, as nobody need have anything.
+    """Where epochs end that both know, and that are over: by that logs are cut.
+
+    Who copies a log that was cleaned takes them to end too late, and does not notice what another
+    has there [LeaderEpochFileCache.endOffsetFor; Z222]: a report, as nobody need have anything.
     """
     pair = [_epochs(each) for each in (one, other)]
     if not all(pair):
@@ -61,8 +62,10 @@ def _starts(one: Found, other: Found) -> Iterator[Finding]:
 
 
 def _producers(one: Found, other: Found) -> Iterator[Finding]:
-    """Of producers that both know at an offset. Of one that had expired on either side only its
-    marker may be known there: a report."""
+    """Of producers that both know at an offset.
+
+    Of one that had expired on either side only its marker may be known there: a report.
+    """
     ours, theirs = _snapshots(one), _snapshots(other)
     for name in sorted(ours.keys() & theirs.keys()):
         pair = [_told(path) for path in (ours[name], theirs[name])]

@@ -42,8 +42,10 @@ class _Data(msgspec.Struct, rename="camel"):
 
 
 def election_of(folder: Path) -> Election | None:
-    """Of the directory of a metadata log. None: there is no such file. Raises Malformed: no node
-    starts with it; OSError."""
+    """Of the directory of a metadata log.
+
+    None: there is no such file. Raises Malformed: no node starts with it; OSError.
+    """
     path = folder / FILE
     if not path.exists():
         return None

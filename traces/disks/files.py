@@ -1,5 +1,6 @@
-"""What lies beside the segments: indexes, snapshots of producers, checkpoints. Formats of Kafka 3
-and 4; nothing is ever written.
+"""What lies beside the segments: indexes, snapshots of producers, checkpoints.
+
+Formats of Kafka 3 and 4; nothing is ever written.
 """
 
 from __future__ import annotations
@@ -63,8 +64,10 @@ class Newer(Malformed):
 
 
 class Aborted(NamedTuple):
-    """An entry of a transaction index. last: offset of the marker. stable: the last stable offset
-    after it."""
+    """An entry of a transaction index.
+
+    last: offset of the marker. stable: the last stable offset after it.
+    """
 
     producer: int
     first: int
@@ -73,8 +76,10 @@ class Aborted(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """An entry of a snapshot of producers: of the last batch of data. transaction: first offset of
-    the one that is open, or -1."""
+    """An entry of a snapshot of producers: of the last batch of data.
+
+    transaction: first offset of the one that is open, or -1.
+    """
 
     epoch: int
     sequence: int
@@ -198,8 +203,10 @@ def checkpoint(path: Path) -> dict[tuple[str, int], int]:
 
 
 def _lines(path: Path, words: int) -> list[list[str]]:
-    """A version, a count, and so many lines, the last two words of which are numbers. An empty file
-    has none."""
+    """A version, a count, and so many lines, the last two words of which are numbers.
+
+    An empty file has none.
+    """
     try:
         lines = read_text(path, TEXT_MAX).split("\n")
         if lines == [""]:
@@ -228,8 +235,10 @@ def _of_version(what: str, version: int, known: int, position: int) -> Malformed
 
 
 def node(folder: Path) -> str | None:
-    """The id of the broker whose log directory it is. None: nothing says it. Raises Malformed: a
-    broker does not take the file; OSError. (org.apache.kafka.metadata.properties.MetaProperties.)
+    """The id of the broker whose log directory it is.
+
+    None: nothing says it. Raises Malformed: a broker does not take the file; OSError.
+    (org.apache.kafka.metadata.properties.MetaProperties.)
     """
     told = _properties(folder / META, "=", newest=1)
     if told is None:
@@ -257,9 +266,11 @@ def is_ended(path: Path) -> bool:
 
 
 def topic_id(folder: Path) -> str | None:
-    """Of the topic whose partition it is. None: there is no such file. Raises Malformed: a broker
-    does not take the file; OSError.
-    (org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile.)"""
+    """Of the topic whose partition it is.
+
+    None: there is no such file. Raises Malformed: a broker does not take the file; OSError.
+    (org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile.)
+    """
     told = _properties(folder / TOPIC, ":", newest=0)
     if told is None:
         return None
@@ -295,8 +306,11 @@ def _properties(path: Path, between: str, newest: int) -> dict[str, str] | None:
 
 
 def stop_epoch(folder: Path) -> int:
-    """The broker epoch in the marker of a clean stop. Raises Malformed, OSError.
-    (org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler.)"""
+    """The broker epoch in the marker of a clean stop.
+
+    Raises Malformed, OSError.
+    (org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler.)
+    """
     try:
         told = json.loads(read_bytes(folder / CLEAN, TEXT_MAX))
         epoch = told["brokerEpoch"]

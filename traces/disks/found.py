@@ -87,8 +87,11 @@ class Voter(NamedTuple):
 
 
 class Quorum(msgspec.Struct, frozen=True):
-    """A controller as its directory has it. voters: the last set of its log. epoch, end: of its
-    last record, and the offset after it: what votes go by."""
+    """A controller as its directory has it.
+
+    voters: the last set of its log. epoch, end: of its last record, and the offset after it: what
+    votes go by.
+    """
 
     own: Voter
     voters: list[Voter]
@@ -143,8 +146,10 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Parting(NamedTuple):
-    """Two replicas, by their folders, have something else at an offset. marks: the high watermarks
-    that were written down. epochs: of what either has there."""
+    """Two replicas, by their folders, have something else at an offset.
+
+    marks: the high watermarks that were written down. epochs: of what either has there.
+    """
 
     folders: tuple[str, str]
     marks: tuple[int | None, int | None]
@@ -158,9 +163,12 @@ class Parting(NamedTuple):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A partition. replicas: each directory of it, without the batches by which they were compared;
-    parted: of any two of them the first offset where they are not the same; together: what is wrong
-    between them; roles: of each replica, by the metadata log, if it says anything of it."""
+    """A partition.
+
+    replicas: each directory of it, without the batches by which they were compared; parted: of any
+    two of them the first offset where they are not the same; together: what is wrong between them;
+    roles: of each replica, by the metadata log, if it says anything of it.
+    """
 
     topic: str
     partition: int

@@ -63,8 +63,10 @@ class Offsets:
 
 
 class Times:
-    """An entry bounds all before it, and is the time of one of them. latest: of all batches so
-    far."""
+    """An entry bounds all before it, and is the time of one of them.
+
+    latest: of all batches so far.
+    """
 
     def __init__(self, index: Index) -> None:
         self._entries = index.entries
@@ -92,8 +94,10 @@ class Times:
             yield row, *self._entries[row].tolist(), int(self._bound[row])
 
     def beyond(self, most: int, below: int) -> Iterator[tuple[int, int, int, int]]:
-        """Entries later than every batch that begins up to their offset, likewise. below: an
-        offset; none above is judged."""
+        """Entries later than every batch that begins up to their offset, likewise.
+
+        below: an offset; none above is judged.
+        """
         later = (self._entries[:, 0] > self._reached) & (self._entries[:, 1] < below)
         for row in np.flatnonzero(later)[:most].tolist():
             yield row, *self._entries[row].tolist(), int(self._reached[row])

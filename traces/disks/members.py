@@ -17,10 +17,13 @@ Role = Literal["leader", "isr", "elr", "out", ""]
 
 
 class Members(NamedTuple):
-    """Nodes by their numbers. leader: -1: nobody. unclean: whether an unclean election is known.
-    whole: whether all would be: the log has its beginning. latest: whether nobody can have a later
-    word: the logs of a majority of the voters were read. epoch: the leader epoch. replicas: the
-    nodes that have the partition, the new ones of a reassignment among them."""
+    """Nodes by their numbers.
+
+    leader: -1: nobody. unclean: whether an unclean election is known. whole: whether all would be:
+    the log has its beginning. latest: whether nobody can have a later word: the logs of a majority
+    of the voters were read. epoch: the leader epoch. replicas: the nodes that have the partition,
+    the new ones of a reassignment among them.
+    """
 
     leader: int
     isr: tuple[int, ...]

@@ -447,9 +447,12 @@ class _Judge:
         self._strange_epochs(path, told, end)
 
     def _strange_epochs(self, path: Path, told: Sequence[tuple[int, int]], end: int) -> None:
-        """Entries that say where an epoch ends that goes on. Of a leader that appended nothing the
-        last entry is at the end of the log; a cut takes back what is above it in the background,
-        so a crash may leave such (LeaderEpochFileCache.truncateFromEndAsyncFlush)."""
+        """Entries that say where an epoch ends that goes on.
+
+        Of a leader that appended nothing the last entry is at the end of the log; a cut takes back
+        what is above it in the background, so a crash may leave such
+        (LeaderEpochFileCache.truncateFromEndAsyncFlush).
+        """
         may_be = not self.common.stopped and not self.common.synced
         for epoch, start in told:
             if start > end and not self.lost:
@@ -487,8 +490,10 @@ class _Judge:
     def _beyond(
         self, what: str, path: Path | None, mark: int, end: int, flushed: bool, more: str = ""
     ) -> None:
-        """Something that was noted of records that the log has no more. Whatever a clean stop finds
-        it flushes; a power loss takes what was not flushed."""
+        """Something that was noted of records that the log has no more.
+
+        Whatever a clean stop finds it flushes; a power loss takes what was not flushed.
+        """
         said = f"{what} is {mark}, the log ends at {end}{': ' if more else ''}{more}"
         weight: Weight = "report"
         if what == "the cleaned":

@@ -98,8 +98,10 @@ class Producers:
         return found
 
     def differing(self, told: dict[int, Remembered]) -> Iterator[str]:
-        """What a snapshot says of producers otherwise. One that is not in it has expired; one that
-        the log no longer has cannot be compared."""
+        """What a snapshot says of producers otherwise.
+
+        One that is not in it has expired; one that the log no longer has cannot be compared.
+        """
         for producer, said in sorted(told.items()):
             replayed = self.known.get(producer)
             if replayed is not None and said != replayed:

@@ -27,8 +27,11 @@ from kraftcheck.traces.disks.voters import electable
 def judged(
     topic: str, partition: int, replicas: Sequence[Found], members: Members | None = None
 ) -> Judged:
-    """All that there is to say of a partition. What it took to compare them is forgotten.
-    members: what the metadata log says of it. What cannot be read again is unknown."""
+    """All that there is to say of a partition.
+
+    What it took to compare them is forgotten. members: what the metadata log says of it. What
+    cannot be read again is unknown.
+    """
     try:
         parted = partings(replicas)
         together = _wrong(replicas, parted, members)

@@ -33,8 +33,10 @@ _OWN: Final = re.compile(r"^(node\.id|directory\.id)=(\S+)$", re.MULTILINE)
 
 
 def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
-    """None: another log, one without voters, or nobody says whose it is. epoch: of the last record
-    of its segments, -1 if there is none. Raises OSError."""
+    """None: another log, one without voters, or nobody says whose it is.
+
+    epoch: of the last record of its segments, -1 if there is none. Raises OSError.
+    """
     if folder.name != METADATA:
         return None
     own, voters, snapshots = _own(folder.parent / META), voters_of(folder), snapshots_of(folder)
@@ -47,7 +49,9 @@ def quorum_of(folder: Path, epoch: int, end: int) -> Quorum | None:
 
 def snapshots_of(folder: Path) -> list[Path]:
     """Of the metadata log, ascending: named by the offset after their last record, and its epoch.
-    Raises OSError."""
+
+    Raises OSError.
+    """
     return sorted(path for path in folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
 
 
@@ -61,8 +65,11 @@ def voters_of(folder: Path) -> list[Voter]:
 
 
 def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
-    """The snapshots of a metadata log that do not go to their end. Kafka renames one only when its
-    footer is written (RecordsSnapshotWriter, FileRawSnapshotWriter). Raises OSError."""
+    """The snapshots of a metadata log that do not go to their end.
+
+    Kafka renames one only when its footer is written (RecordsSnapshotWriter,
+    FileRawSnapshotWriter). Raises OSError.
+    """
     if folder.name == METADATA:
         for path in snapshots_of(folder):
             if bad := torn(path):
@@ -80,8 +87,10 @@ def begins(folder: Path) -> int | None:
 
 
 def uncovered(folder: Path, start: int) -> str:
-    """What is wrong with where a metadata log begins (V4); empty: nothing is. start: the offset of
-    its first record. (KafkaRaftLog.recoverSnapshots.) Raises OSError."""
+    """What is wrong with where a metadata log begins (V4); empty: nothing is.
+
+    start: the offset of its first record. (KafkaRaftLog.recoverSnapshots.) Raises OSError.
+    """
     if folder.name != METADATA or start <= 0:
         return ""
     ends = [int(path.stem.split("-")[0]) for path in snapshots_of(folder)]

@@ -48,8 +48,10 @@ def judge_batch(
     profile: Profile | None = None,
     asked: Sequence[ForeignStep] | None = None,
 ) -> ForeignVerdict:
-    """Judges a trace of full rows. profile: what is allowed besides. asked: the steps of which TLC
-    is asked, where something else has judged the others.
+    """Judges a trace of full rows.
+
+    profile: what is allowed besides. asked: the steps of which TLC is asked, where something else
+    has judged the others.
 
     Raises ToolError as report_among does: a TLC that cannot be used, whose report does not add up,
     or that accepts a canary.
@@ -109,8 +111,9 @@ def judge_steps(
     specs: Path = SPECS,
     profile: Profile | None = None,
 ) -> JudgedSteps:
-    """Judges some steps of a trace; a node's first step with the row that it begins in. Raises as
-    judge_batch.
+    """Judges some steps of a trace; a node's first step with the row that it begins in.
+
+    Raises as judge_batch.
     """
     begun = _first_lines(trace)
     by_kind: dict[str, list[tuple[ForeignStep, dict[str, Value]]]] = defaultdict(list)
@@ -144,8 +147,9 @@ def needed_entries(
     options: CheckOptions = CHECK,
     specs: Path = SPECS,
 ) -> dict[str, set[int]]:
-    """Of each entry of a profile, the lines of these steps that are refused without it. Raises as
-    judge_batch.
+    """Of each entry of a profile, the lines of these steps that are refused without it.
+
+    Raises as judge_batch.
     """
     needed: dict[str, set[int]] = {entry.name: set() for entry in profile.entries}
     by_kind: dict[str, list[ForeignStep]] = defaultdict(list)

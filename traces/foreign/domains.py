@@ -49,8 +49,11 @@ class Domain:
 
 
 def _shows(after: Fields, field: str) -> bool:
-    """Whether the row tells what was put into this field. A log whose start has moved does not: the
-    new records may be gone already (specs/partition/PartitionLog.tla)."""
+    """Whether the row tells what was put into this field.
+
+    A log whose start has moved does not: the new records may be gone already
+    (specs/partition/PartitionLog.tla).
+    """
     log = after.get("log")
     if field != "log" or not isinstance(log, tuple):
         return field in after

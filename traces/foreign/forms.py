@@ -69,8 +69,10 @@ def _meaning(struct: type) -> str:
 
 @cache
 def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
-    """The type of the foreign form of this type of the core. Types of several protocols have one
-    twin."""
+    """The type of the foreign form of this type of the core.
+
+    Types of several protocols have one twin.
+    """
     config = struct.__struct_config__
     fields: list[Any] = []
     for field in msgspec.structs.fields(struct):

@@ -25,8 +25,10 @@ Class: TypeAlias = Literal["bug", "grain"]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of": "class"}):
-    """One departure. of: bug (of the implementation), or grain (safe: only when or how often).
-    source: where it is read or reported. since: the first version that departs so, if not all do.
+    """One departure.
+
+    of: bug (of the implementation), or grain (safe: only when or how often). source: where it is
+    read or reported. since: the first version that departs so, if not all do.
     """
 
     name: str
@@ -54,6 +56,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Part(msgspec.Struct, frozen=True):
     """What a profile says of one protocol: that of the folder of specs, if the file names none.
+
     module: with the replacements, each named Kafka_X for the operator X, or for Step_X. judges: the
     modules of steps in whose place it stands. versions: of the implementation that it is true of,
     as their numbers begin. replaces: by operator, the module that defines it. entries: those that

@@ -37,9 +37,11 @@ class Doubt(msgspec.Struct, frozen=True, order=True):
 
 
 class Chain(msgspec.Struct, frozen=True, order=True):
-    """The steps of one node of one run. accepted_lines: how many were accepted, from the first on;
-    last_accepted: the line of the last of them, 0 if there is none. verdict: accepted, rejected or
-    unknown."""
+    """The steps of one node of one run.
+
+    accepted_lines: how many were accepted, from the first on; last_accepted: the line of the last
+    of them, 0 if there is none. verdict: accepted, rejected or unknown.
+    """
 
     run: int
     node: int

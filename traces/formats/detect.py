@@ -75,6 +75,7 @@ def read(path: Path, format: str = "auto") -> History:
 
 def rows_of(path: Path, name: str) -> Rows | None:
     """The file as columns of operations on partitions' logs; None: it is to be read as operations.
+
     Raises HistoryError.
 
     name: of its format.

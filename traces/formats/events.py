@@ -349,8 +349,9 @@ _LABEL_MAX: Final = 120
 
 
 def annotations_of(events: list[Event], times: list[int], end: int) -> tuple[Annotation, ...]:
-    """What the nemesis did, of its events. Jepsen tells each twice: when it begins, and when it is
-    done. end: when the history does.
+    """What the nemesis did, of its events.
+
+    Jepsen tells each twice: when it begins, and when it is done. end: when the history does.
 
     A fault lasts from the end of its `start-x` (or `pause-x`) to the end of `stop-x` (`resume-x`),
     or to the end of the history, and is called `x`; anything else lasts as long as doing it took.

@@ -99,8 +99,10 @@ def _usual(is_so: object) -> None:
 
 
 class _Part(NamedTuple):
-    """Rows of one verb: of which call each is, and what its verb tells. shown: how many
-    records; missing columns tell nothing."""
+    """Rows of one verb: of which call each is, and what its verb tells.
+
+    shown: how many records; missing columns tell nothing.
+    """
 
     call: list[int]
     key: list[str | None]

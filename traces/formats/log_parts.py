@@ -256,8 +256,9 @@ def _fetches(
     ends: Positions,
     tos: Positions,
 ) -> Iterator[Part]:
-    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key. One that is
-    completed as it was asked returned nothing.
+    """`[:poll]`, completed with `[:poll {k [[offset v] ...]}]`: a fetch for each key.
+
+    One that is completed as it was asked returned nothing.
     """
     answered = poll[1] if len(poll) == 2 else None
     if len(poll) > 2 or not (answered is None or type(answered) is dict):

@@ -28,8 +28,10 @@ ROW: Final = 16
 
 
 def refuse_large(source: str, data: bytes, names: Sequence[str]) -> None:
-    """names: of the columns that are read. Raises HistoryError; pa.ArrowException, OSError: the
-    file is damaged."""
+    """names: of the columns that are read.
+
+    Raises HistoryError; pa.ArrowException, OSError: the file is damaged.
+    """
     # Late, as in columns.py.
     import pyarrow.parquet as pq
 

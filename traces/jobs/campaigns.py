@@ -83,6 +83,7 @@ _RECEIPT: Final = ".range.json"
 
 class SoFar:
     """Sums over the finished ranges of a campaign, those included that were finished before.
+
     A receipt is read once, when it is new.
 
     distinct is the number of distinct keys, first rows included, so that steps of two
@@ -168,8 +169,10 @@ class Announced:
 
 @dataclass(frozen=True)
 class Told:
-    """Who listens. progress: (stage, done, total, of what, what was found so far). violation:
-    called once at most."""
+    """Who listens.
+
+    progress: (stage, done, total, of what, what was found so far). violation: called once at most.
+    """
 
     progress: Callable[[str, int, int, str, str], None] = lambda *_: None
     violation: Callable[[Announced], None] = lambda _: None
@@ -177,9 +180,12 @@ class Told:
 
 @dataclass(frozen=True)
 class Options:
-    """backend: where ranges are worked on. store: the folder of TLC's verdicts; beside the
-    campaign's by default. fail_fast: the first violation ends the campaign, which can be taken up
-    again. redo: damaged or missing parts are simulated again."""
+    """backend: where ranges are worked on.
+
+    store: the folder of TLC's verdicts; beside the campaign's by default. fail_fast: the first
+    violation ends the campaign, which can be taken up again. redo: damaged or missing parts are
+    simulated again.
+    """
 
     backend: Backend = field(default_factory=Pool)
     check: CheckOptions = DEFAULT_CHECK

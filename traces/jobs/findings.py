@@ -253,8 +253,10 @@ class _Findings:
     def _witness(
         self, row: Mapping[str, Any], anomaly: str | None, drawn: bool = True
     ) -> dict[str, Any]:
-        """A log with its certificate: the sentence that refuses it, and how to see it. drawn: with
-        the history, so that the report can draw it."""
+        """A log with its certificate: the sentence that refuses it, and how to see it.
+
+        drawn: with the history, so that the report can draw it.
+        """
         run, partition = row["run"], row["partition"]
         told = shown(self.trace, self.outcome.manifest, run, partition, anomaly)
         assert told is not None, "what was found in a log is found there again"
@@ -453,8 +455,10 @@ class _Findings:
         }
 
     def _rules(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Which decisions the first runs came to. one_way: those that were always answered alike,
-        of those that are answered with yes or no."""
+        """Which decisions the first runs came to.
+
+        one_way: those that were always answered alike, of those that are answered with yes or no.
+        """
         answers: dict[str, set[str]] = {}
         for row in rows:
             name, _, answer = row["name"].partition(": ")

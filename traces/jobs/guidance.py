@@ -104,8 +104,10 @@ def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
 
 
 def beginnings_of(campaign: Campaign) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """By way of making a run that begins in the middle of something, options of such runs. None
-    leads to the bug that the campaign has, or changes what it fixes."""
+    """By way of making a run that begins in the middle of something, options of such runs.
+
+    None leads to the bug that the campaign has, or changes what it fixes.
+    """
     found = {
         f"{BEGUN} {of}": [own for own in begins if _agrees(campaign, own)]
         for of, begins in family(campaign.scenario).beginnings.items()

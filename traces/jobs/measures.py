@@ -93,8 +93,9 @@ class _Said(NamedTuple):
 
 
 def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
-    """MEASURES of a part, by run and partition; none, where no row tells of leaders. Raises
-    TraceError: a row that is none.
+    """MEASURES of a part, by run and partition; none, where no row tells of leaders.
+
+    Raises TraceError: a row that is none.
     """
     runs, steps = tables["runs"], tables["steps"]
     said = _said(tables["rows"])

@@ -120,8 +120,10 @@ def features_of(part: Part, named: Mapping[tuple[str, str], Ints]) -> pa.Table:
 def met(
     part: Part, decided: Sequence[frozenset[str]], named: Mapping[tuple[str, str], Ints]
 ) -> pa.Table:
-    """MET of a part, by run and thing. decided: as of `rules`; named: the conditions, as of
-    `sometimes`."""
+    """MET of a part, by run and thing.
+
+    decided: as of `rules`; named: the conditions, as of `sometimes`.
+    """
     number = cache(_number)
     decisions = np.array(
         [

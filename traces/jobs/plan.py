@@ -55,9 +55,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """runs: of each configuration. reported: how many of them the report speaks of, 0 before the
-    first one. guided: so many runs are a generation, 0: of none. recorded_with: sha256 of the
-    reference that simulates."""
+    """runs: of each configuration.
+
+    reported: how many of them the report speaks of, 0 before the first one. guided: so many runs
+    are a generation, 0: of none. recorded_with: sha256 of the reference that simulates.
+    """
 
     plan_version: int = PLAN_VERSION
     kraftcheck_version: str

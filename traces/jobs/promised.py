@@ -52,8 +52,10 @@ def has_clients(scenario: str) -> bool:
 def judge_objects(
     history: History, seen: Sequence[Model | None], limits: Limits = NO_LIMITS
 ) -> list[Verdict]:
-    """A verdict for each object of a run. Raises HistoryError: an operation that its model does not
-    have."""
+    """A verdict for each object of a run.
+
+    Raises HistoryError: an operation that its model does not have.
+    """
     found: list[Verdict] = []
     for at, model in enumerate(seen):
         own = tuple(each for each in history.operations if int(each.key or 0) % len(seen) == at)

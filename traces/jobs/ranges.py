@@ -104,8 +104,10 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """files: the digest of each, by its ending. bad_runs: with any violation; violations:
-    the first of them."""
+    """files: the digest of each, by its ending.
+
+    bad_runs: with any violation; violations: the first of them.
+    """
 
     basis: str
     first_run: int

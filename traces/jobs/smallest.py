@@ -27,8 +27,10 @@ from kraftcheck.traces.store import Manifest, read_table
 
 
 class Shown(NamedTuple):
-    """The evidence, and the whole history of its run; both name operations alike. why: of an
-    anomaly of a log, why it is allowed there, or that it is not."""
+    """The evidence, and the whole history of its run; both name operations alike.
+
+    why: of an anomaly of a log, why it is allowed there, or that it is not.
+    """
 
     certificate: Certificate
     history: History

@@ -33,8 +33,9 @@ NEVER = Registration(UNDEFINED, UNDEFINED, UNDEFINED, fenced=True, stopping=Fals
 
 
 class Observed(msgspec.Struct):
-    """A partition. replicas: in assignment order. adding, removing: of the reassignment that is
-    under way, sorted.
+    """A partition.
+
+    replicas: in assignment order. adding, removing: of the reassignment that is under way, sorted.
     """
 
     topic: str

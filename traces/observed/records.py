@@ -37,8 +37,9 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def decoded(path: Path, of: type[T], what: str) -> list[T]:
-    """The lines of a file of JSON lines. Raises ObservedError: no such file, a line that is none;
-    what: that it should have been.
+    """The lines of a file of JSON lines.
+
+    Raises ObservedError: no such file, a line that is none; what: that it should have been.
     """
     decode = msgspec.json.Decoder(of).decode
     found: list[T] = []

@@ -191,9 +191,11 @@ def _bounds(own: Sequence[Answer], asked: Counter[str]) -> Iterator[Defect]:
 
 
 def _monotonic(own: Sequence[Answer], asked: Counter[str]) -> Iterator[Defect]:
-    """Within an epoch at once. A later leader may begin with a high watermark that is behind, and
-    so with a marker that it does not know to be replicated; so it is held to an earlier leader's
-    offset once it has named a high watermark that is not below what that one had named after it.
+    """Within an epoch at once.
+
+    A later leader may begin with a high watermark that is behind, and so with a marker that it does
+    not know to be replicated; so it is held to an earlier leader's offset once it has named a high
+    watermark that is not below what that one had named after it.
     """
     best: dict[str, tuple[Answer, Answer]] = {}
     """By partition, the highest stable offset, and a high watermark of that leader after it."""

@@ -90,9 +90,11 @@ def judge(
     anew: AbstractSet[str] = frozenset(),
     at_rest: bool = True,
 ) -> Report:
-    """coordinators: replicas of the transaction log; None: it was not recorded. anew: topics that
-    were made again, whose partitions are judged by themselves: rows name them by their names, and
-    so do those of the topic before."""
+    """coordinators: replicas of the transaction log; None: it was not recorded.
+
+    anew: topics that were made again, whose partitions are judged by themselves: rows name them by
+    their names, and so do those of the topic before.
+    """
     asked: Counter[str] = Counter()
     left: dict[str, str] = {}
     known = [each for each in data if each.batches or not each.transactions]

@@ -29,8 +29,11 @@ TAKEN_BACK: Final = ""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """offset, epoch: its place, and the epoch of the leader that wrote it. next: the producer id to
-    be had once it is complete, or -1. version: of the client's transactions. partitions: keys."""
+    """offset, epoch: its place, and the epoch of the leader that wrote it.
+
+    next: the producer id to be had once it is complete, or -1. version: of the client's
+    transactions. partitions: keys.
+    """
 
     offset: int
     epoch: int
@@ -69,8 +72,11 @@ class Gone(NamedTuple):
 
 
 class Log(NamedTuple):
-    """The log as it is at rest. rows: by transactional id, in order. time: ms, when it was read.
-    whole: whether nothing was cleaned away from it."""
+    """The log as it is at rest.
+
+    rows: by transactional id, in order. time: ms, when it was read. whole: whether nothing was
+    cleaned away from it.
+    """
 
     rows: dict[str, list[Row]]
     partition_of: dict[str, int]

@@ -25,8 +25,11 @@ LETTER: Final = 7
 
 
 class Box(NamedTuple):
-    """A stretch of offsets, the second not in it. kind: of segments and epochs "", of transactions
-    committed, aborted, open. name: as long as it fits; words: when it is pointed at."""
+    """A stretch of offsets, the second not in it.
+
+    kind: of segments and epochs "", of transactions committed, aborted, open. name: as long as it
+    fits; words: when it is pointed at.
+    """
 
     start: int
     end: int
@@ -44,8 +47,10 @@ class Mark(NamedTuple):
 
 
 class Replica(NamedTuple):
-    """transactions: the last; transactions_count: how many there are. facts: what there is to say
-    of it, by name. findings: (weight, place, words)."""
+    """transactions: the last; transactions_count: how many there are.
+
+    facts: what there is to say of it, by name. findings: (weight, place, words).
+    """
 
     folder: str
     verdict: str

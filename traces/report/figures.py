@@ -1,5 +1,6 @@
-"""Small figures as SVG text, drawn here: bins of a distribution, and curves against runs. Bars are
-drawn by a template (bars.html.j2).
+"""Small figures as SVG text, drawn here: bins of a distribution, and curves against runs.
+
+Bars are drawn by a template (bars.html.j2).
 
 They take their colours from the page's style sheet, so that they are readable in the dark too.
 

@@ -21,8 +21,11 @@ GRAPHS_VERSION: Final = 1
 
 
 def document(findings: bytes, configurations: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of the file. findings: the bytes of `findings.json`; configurations: by name, a
-    list of what was seen of each graph."""
+    """The content of the file.
+
+    findings: the bytes of `findings.json`; configurations: by name, a list of what was seen of each
+    graph.
+    """
     return {
         "graphs_version": GRAPHS_VERSION,
         "findings": sha256(findings).hexdigest(),

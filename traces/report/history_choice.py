@@ -18,8 +18,10 @@ PROCESSES_MAX: Final = 24
 
 
 class Choice(NamedTuple):
-    """drawn, related: the operations that are drawn, and all on the same object. notes: what is
-    left out, in words."""
+    """drawn, related: the operations that are drawn, and all on the same object.
+
+    notes: what is left out, in words.
+    """
 
     drawn: list[Operation]
     related: list[Operation]

@@ -92,9 +92,11 @@ class Chart(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """A fault, and what writers went through. silent: the longest time, touching the fault, in
-    which no write was acknowledged. key: of the partition that stood so long, where there are
-    several. slowest: of the writes that began during it and were acknowledged.
+    """A fault, and what writers went through.
+
+    silent: the longest time, touching the fault, in which no write was acknowledged. key: of the
+    partition that stood so long, where there are several. slowest: of the writes that began during
+    it and were acknowledged.
     """
 
     label: str

@@ -31,8 +31,11 @@ ROW, WORDS, LETTER = 22, 250, 7
 
 
 class Lane(NamedTuple):
-    """A node, or an address that is none. group: those whose rows are shown together. row: what the
-    node was before its first step, by field."""
+    """A node, or an address that is none.
+
+    group: those whose rows are shown together. row: what the node was before its first step, by
+    field.
+    """
 
     name: str
     group: str
@@ -40,8 +43,11 @@ class Lane(NamedTuple):
 
 
 class Step(NamedTuple):
-    """lane: an index. changed: fields that the step gave another value. said: what there is to say
-    of it beside that; a step of which something is said is marked."""
+    """lane: an index.
+
+    changed: fields that the step gave another value. said: what there is to say of it beside that;
+    a step of which something is said is marked.
+    """
 
     number: int
     time: str
@@ -80,8 +86,11 @@ class Likelihood(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A run. verdict: in words. found: what is wrong with it, in sentences; lines: the run as
-    `replay` tells it."""
+    """A run.
+
+    verdict: in words. found: what is wrong with it, in sentences; lines: the run as `replay` tells
+    it.
+    """
 
     title: str
     drawn: str
@@ -138,8 +147,10 @@ def render(picture: Picture) -> str:
 
 
 def _window(picture: Picture) -> Picture:
-    """Of a long run the steps that lead to the first that is wrong, or the last ones. What goes
-    before them is folded into the first rows."""
+    """Of a long run the steps that lead to the first that is wrong, or the last ones.
+
+    What goes before them is folded into the first rows.
+    """
     marked = [at for at, step in enumerate(picture.steps) if step.said]
     end = min(len(picture.steps), marked[0] + AFTER) if marked else len(picture.steps)
     first = max(0, end - STEPS_MAX)
@@ -164,8 +175,10 @@ def _window(picture: Picture) -> Picture:
 
 
 def _line(arrow: Arrow, scale: Scale) -> dict[str, Any]:
-    """From where to where. What was not taken ends on its way; what came from outside begins beside
-    the step that took it."""
+    """From where to where.
+
+    What was not taken ends on its way; what came from outside begins beside the step that took it.
+    """
     left, taken = arrow.left, arrow.taken
     begin = taken if left is None else left
     assert begin is not None

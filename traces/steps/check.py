@@ -438,8 +438,11 @@ def _first_in_runs(
 
 
 class _Turn(NamedTuple):
-    """Where things wait for their turn. due: what a step of the part makes due, with the queue.
-    comes: in which queue a step's input must wait; None: it needs none."""
+    """Where things wait for their turn.
+
+    due: what a step of the part makes due, with the queue. comes: in which queue a step's input
+    must wait; None: it needs none.
+    """
 
     due: Callable[[int, int], Iterable[tuple[Hashable, Any]]]
     comes: Callable[[int, int], Hashable | None]

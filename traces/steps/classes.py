@@ -202,8 +202,10 @@ def examine(
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """What is made of a part has no cycles; looking for them took a fifth of the time. What is
-    left is remembered for other parts, and nobody looks for garbage in it later either."""
+    """What is made of a part has no cycles; looking for them took a fifth of the time.
+
+    What is left is remembered for other parts, and nobody looks for garbage in it later either.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -274,8 +276,10 @@ class _Namer:
     def name(
         self, recorded: bytes, constants: str, judged: Callable[[Relevance], Judged]
     ) -> _Named:
-        """The class of the step of this name, which was recorded under these constants. judged: as
-        it is judged."""
+        """The class of the step of this name, which was recorded under these constants.
+
+        judged: as it is judged.
+        """
         known = self._known.get(recorded)
         if known is None:
             if len(self._known) >= RECORDED_LIMIT:

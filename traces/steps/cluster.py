@@ -389,8 +389,10 @@ class Replicas:
         first: Any,
         records: Mapping[int, Any],
     ) -> None:
-        """said: by key, what the log says after a record (CoordinatorLog). first: what is committed
-        in the beginning. records: of the coordinator, by value; more come."""
+        """said: by key, what the log says after a record (CoordinatorLog).
+
+        first: what is committed in the beginning. records: of the coordinator, by value; more come.
+        """
         self._said, self._first, self._records = said, said(first), records
         self._newest: Any = first
         self._keys = {key: number for number, key in enumerate(self._first, 1)}

@@ -87,8 +87,9 @@ def actions_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def decoder_of_inputs(constants: RunConstants) -> Callable[[bytes], Any]:
-    """What reads an input or a sent message of a run. It raises msgspec.MsgspecError for what is
-    none.
+    """What reads an input or a sent message of a run.
+
+    It raises msgspec.MsgspecError for what is none.
     """
     return decoder_of(union(types_of_inputs(constants)))
 
@@ -219,8 +220,11 @@ class Wrong(NamedTuple):
 
 
 class Stored(msgspec.Struct, eq=False):
-    """A row or an input as it is stored. name: the digest of what it holds, whatever digest it is
-    stored under. whole: whether the body holds nothing that the value does not have."""
+    """A row or an input as it is stored.
+
+    name: the digest of what it holds, whatever digest it is stored under. whole: whether the body
+    holds nothing that the value does not have.
+    """
 
     value: Any
     name: bytes
@@ -408,8 +412,10 @@ class Part:
 
     @cached_property
     def parts_of_steps(self) -> list[tuple[int, int, int, int, list[int]]]:
-        """Per step: node, before, input, after, sent. Elements of arrays are made anew each time
-        that somebody asks for one."""
+        """Per step: node, before, input, after, sent.
+
+        Elements of arrays are made anew each time that somebody asks for one.
+        """
         items, ends = self.sent.items.tolist(), self.sent.offsets.tolist()
         sent = [items[begin:end] for begin, end in pairwise(ends)]
         columns = (self.node, self.before, self.input, self.after)
@@ -474,8 +480,10 @@ class Part:
 
     @cached_property
     def begun(self) -> Ints:
-        """The occurrences at which nodes enter their first row. One that is another one as it was
-        has none of its own."""
+        """The occurrences at which nodes enter their first row.
+
+        One that is another one as it was has none of its own.
+        """
         order, first = self.by_node
         begun = order[first]
         found: Ints = begun[~np.isin(self.node[self.taken[begun]], list(EARLIER))]

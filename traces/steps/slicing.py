@@ -296,9 +296,11 @@ class _Plan:
         names: frozenset[str],
         entries: Sequence[tuple[int, str]],
     ) -> None:
-        """fields: the places of each, and those among them that do not matter. names: of them.
-        entries: places of functions by node of which one entry does, and the field of the input
-        that says which."""
+        """fields: the places of each, and those among them that do not matter.
+
+        names: of them. entries: places of functions by node of which one entry does, and the field
+        of the input that says which.
+        """
         self.names = names
         self.entries = entries
         self._first = first
@@ -335,8 +337,10 @@ class _Plan:
         return step._replace(before=tuple(before), after=tuple(after))
 
     def _take(self, alone: tuple[bool, ...]) -> itemgetter[Any]:
-        """alone: whether each field was left alone. It takes from a row with the first one behind
-        it."""
+        """alone: whether each field was left alone.
+
+        It takes from a row with the first one behind it.
+        """
         known = self._takes.get(alone)
         if known is None:
             count = len(self._first)

@@ -140,8 +140,11 @@ class Renaming:
         return position - self.shift
 
     def item(self, item: msgspec.Struct) -> Any:
-        """A struct with all that it has. What becomes of one that has no values does not depend on
-        the step's, so it is remembered: many logs have most records in common."""
+        """A struct with all that it has.
+
+        What becomes of one that has no values does not depend on the step's, so it is remembered:
+        many logs have most records in common.
+        """
         if holds(type(item), Kind.VALUE):
             return self._renamed(item)
         known = self._known.get(item)
@@ -470,8 +473,10 @@ _places: Final[list[Place]] = []
 
 
 class Place:
-    """A field, wherever it stands, with all that was found in it. head: what the encoder writes
-    before what stands there. omitted: what it does not write."""
+    """A field, wherever it stands, with all that was found in it.
+
+    head: what the encoder writes before what stands there. omitted: what it does not write.
+    """
 
     def __init__(self, head: bytes, field: Field, omitted: Any) -> None:
         _places.append(self)
@@ -675,8 +680,10 @@ _NONE: Final = object()
 
 @cache
 def _opening(struct: type[msgspec.Struct], count: int) -> bytes:
-    """What the encoder has before so many fields: their number, and the tag. How long it is depends
-    on how many there could be."""
+    """What the encoder has before so many fields: their number, and the tag.
+
+    How long it is depends on how many there could be.
+    """
     config = struct.__struct_config__
     tagged = config.tag is not None
     short, long = (0x90, b"\xdc") if config.array_like else (0x80, b"\xde")
@@ -839,8 +846,10 @@ class Canonicaliser:
         return tuple([names[node] for node in sorted(order)])
 
     def _orders(self, acting: int, told: Sequence[Told]) -> Iterator[Names]:
-        """The orders of the other nodes among which the least form is looked for. told: of nodes,
-        by one item after the other."""
+        """The orders of the other nodes among which the least form is looked for.
+
+        told: of nodes, by one item after the other.
+        """
         others = [at for at, node in enumerate(self._peers) if node != acting]
         kinds = [
             [at for at in others if self._kinds[at] == kind] for kind in sorted({*self._kinds})

@@ -176,8 +176,10 @@ def constant_values(constants: msgspec.Struct) -> dict[str, str]:
 
 
 def cfg_constants(constants: msgspec.Struct) -> str:
-    """The constants as TLC's configuration names them. It knows no sequences: those are replaced by
-    what `constant_definitions` defines."""
+    """The constants as TLC's configuration names them.
+
+    It knows no sequences: those are replaced by what `constant_definitions` defines.
+    """
     lines = (
         f"  {name} <- Recorded{name}\n" if _is_sequence(text) else f"  {name} = {text}\n"
         for name, text in constant_values(constants).items()

@@ -113,9 +113,11 @@ class Host:
 def running(
     path: ClassPath, constants: str, logs: str = "", disks: str = "", answers: str = "number"
 ) -> Iterator[Host]:
-    """A host of these classes. constants: who takes part, as JSON. logs: a folder for the voters'
-    real logs; without one, that of Kafka's tests. disks: a folder for what brokers have on disk.
-    answers: how one finds its request, by Kafka's number or by content.
+    """A host of these classes.
+
+    constants: who takes part, as JSON. logs: a folder for the voters' real logs; without one, that
+    of Kafka's tests. disks: a folder for what brokers have on disk. answers: how one finds its
+    request, by Kafka's number or by content.
 
     Raises WitnessError while it is asked; ArtifactError: there is no Java.
     """

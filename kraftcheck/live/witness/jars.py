@@ -127,8 +127,10 @@ where none is named."""
 
 
 class ClassPath(NamedTuple):
-    """version: of the release that the host was compiled against. own: a folder of jars or classes
-    that come first, or None. node: the class that makes the nodes. host: the program.
+    """version: of the release that the host was compiled against.
+
+    own: a folder of jars or classes that come first, or None. node: the class that makes the nodes.
+    host: the program.
     """
 
     version: str

@@ -66,8 +66,9 @@ _ALWAYS: Final[tuple[Input, ...]] = (
 
 
 class QuorumComposition(Composition):
-    """The rule book of the quorum, for one set of constants, moves and budgets. wait: the end of a
-    parked fetch's wait. handlers, rules: those of the release.
+    """The rule book of the quorum, for one set of constants, moves and budgets.
+
+    wait: the end of a parked fetch's wait. handlers, rules: those of the release.
     """
 
     name = "quorum"
@@ -161,9 +162,10 @@ class InTurns(Quorum41Handlers):
 
 
 class Quorum41Composition(QuorumComposition):
-    """The rule book of release 4.1: the twin of Quorum41Cover. A graph begins with new voters, or
-    after an election. It takes Kafka's turns: a leader flushes in the step that appends, and who
-    learnt nothing from an answer asks again at once.
+    """The rule book of release 4.1: the twin of Quorum41Cover.
+
+    A graph begins with new voters, or after an election. It takes Kafka's turns: a leader flushes
+    in the step that appends, and who learnt nothing from an answer asks again at once.
     """
 
     name = "quorum41"
@@ -199,8 +201,9 @@ class Quorum41Composition(QuorumComposition):
 def composition_of(
     constants: Mapping[str, str], rules: type[QuorumRules] | None = None
 ) -> QuorumComposition:
-    """The composition that a cfg describes; constants: name -> text, as the cfg gives them. Those
-    of release 4.1 say whether a voter is `Led`.
+    """The composition that a cfg describes; constants: name -> text, as the cfg gives them.
+
+    Those of release 4.1 say whether a voter is `Led`.
 
     Raises ToolError for a move that no handler has, and for a constant that is missing.
     """

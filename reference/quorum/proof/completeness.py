@@ -289,8 +289,9 @@ def _records(s: LogSystem, m: Any) -> z3.BoolRef:
 
 
 def _from_leader(m: Any) -> z3.BoolRef:
-    """Only a leader answers with records, or says where logs part. Who knows none has asked to find
-    one, and makes nothing else of the answer.
+    """Only a leader answers with records, or says where logs part.
+
+    Who knows none has asked to find one, and makes nothing else of the answer.
     """
     parts = [term_of(x) != UNDEFINED for x in (m.diverging.epoch, m.diverging.end_offset)]
     count = (written(m.records) if isinstance(m.records, tuple) else m.records).length.term

@@ -187,8 +187,10 @@ def _path_keeps(
 
 
 class Known:
-    """Both invariants before a step. What they say of other rows and at each epoch is written once
-    for all paths of a handler: the acting row has the same epoch in all of them, as a symbol.
+    """Both invariants before a step.
+
+    What they say of other rows and at each epoch is written once for all paths of a handler: the
+    acting row has the same epoch in all of them, as a symbol.
     """
 
     def __init__(self) -> None:

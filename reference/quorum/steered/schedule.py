@@ -219,8 +219,9 @@ class Schedule(ToldRun):
         return holds
 
     def _nothing_happened(self, node: int, input: Input) -> None:
-        """A leader that has heard from no majority for so long must not go on. A sole voter is
-        majority enough.
+        """A leader that has heard from no majority for so long must not go on.
+
+        A sole voter is majority enough.
         """
         row, alone = self.row(node), len(self.constants.voters) == 1
         led = isinstance(input, CheckQuorumTimeout) and row.role == "Leader"
@@ -284,8 +285,9 @@ class Schedule(ToldRun):
         self._open.append((operation, row.epoch))
 
     def _tell(self) -> None:
-        """Who appended is told once its leader knows the record to be committed. If that leads no
-        longer, nobody tells.
+        """Who appended is told once its leader knows the record to be committed.
+
+        If that leads no longer, nobody tells.
         """
         still = []
         for operation, epoch in self._open:

@@ -46,8 +46,9 @@ of it, its time begins anew (KafkaRaftClient.handleUpdateVoterResponse)."""
 
 
 class ChangingMachine(QuorumMachine):
-    """Controllers whose voters change, with snapshots or without. The `row` of a state is the
-    quorum's; all of it is in `known`.
+    """Controllers whose voters change, with snapshots or without.
+
+    The `row` of a state is the quorum's; all of it is in `known`.
     """
 
     def __init__(self, memo: QuorumMemo, constants: Any) -> None:

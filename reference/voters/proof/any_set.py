@@ -65,8 +65,9 @@ class _AnyMajority:
 
 
 class _AnySetHandlers(BranchHandlers):
-    """The handlers under whatever set; only a sole voter starts otherwise, and wins alone. Who is
-    no voter flushes what it fetches by a rule of its own (V21).
+    """The handlers under whatever set; only a sole voter starts otherwise, and wins alone.
+
+    Who is no voter flushes what it fetches by a rule of its own (V21).
     """
 
     voter_rules: type[VoterRules]
@@ -99,8 +100,10 @@ class _AnySetHandlers(BranchHandlers):
 
 
 class _BootstrapHandlers(_AnySetHandlers):
-    """What reference/voters/handlers.py has besides: an observer asks any node for records. A
-    change appends a record as HandleAppend does."""
+    """What reference/voters/handlers.py has besides: an observer asks any node for records.
+
+    A change appends a record as HandleAppend does.
+    """
 
     def handle_request_timeout(self, n: int, row: Row, input: RequestTimeout) -> Outcome | None:
         if row.role not in ("Unattached", "Follower"):

@@ -116,8 +116,10 @@ def open_facts(key: Position, nodes: Sequence[int]) -> z3.BoolRef:
 
 
 def is_open(key: Position, record: Position, nodes: Sequence[int]) -> z3.BoolRef:
-    """Of a record between a key and the next one. It is committed under the set of the key, or by
-    the next one's, which differs by a voter, when the key has been committed.
+    """Of a record between a key and the next one.
+
+    It is committed under the set of the key, or by the next one's, which differs by a voter, when
+    the key has been committed.
     """
     near = majority_near(members(key, nodes), _may_ack(record, nodes))
     return z3.And(_OPEN(*key), near)
@@ -224,8 +226,9 @@ class _Contest:
 
 
 def _of_wins(c: _Contest) -> tuple[list[z3.BoolRef], z3.BoolRef]:
-    """What is assumed, and that the candidate has the watched record. Winners of earlier epochs
-    have it, and of the keys before its own also the candidate.
+    """What is assumed, and that the candidate has the watched record.
+
+    Winners of earlier epochs have it, and of the keys before its own also the candidate.
     """
     given = [*c.granted(begins(c.key.top)), *c.watched(), c.voted()]
     before, mine = base(c.key.last), base(c.log.last)
@@ -379,8 +382,9 @@ class _Leader:
 
 
 def _leaders(nodes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], _Leader]]:
-    """A leader under each set, the bootstrap set or a later one. The first node leads: rules
-    compare nodes for equality only (L9).
+    """A leader under each set, the bootstrap set or a later one.
+
+    The first node leads: rules compare nodes for equality only (L9).
     """
     for size in range(1, len(nodes) + 1):
         for voters in combinations(nodes, size):
@@ -451,8 +455,9 @@ def _of_counting(
 
 
 def _voted(leader: _Leader, path: Path[Any]) -> z3.BoolRef:
-    """Who wins has the votes of a majority of the set of its own log. Only those are asked who are
-    of the set that is counted by.
+    """Who wins has the votes of a majority of the set of its own log.
+
+    Only those are asked who are of the set that is counted by.
     """
     asked, wins = path.result
     granted = bits_of(leader.row.quorum.granted, leader.nodes)
@@ -462,8 +467,10 @@ def _voted(leader: _Leader, path: Path[Any]) -> z3.BoolRef:
 
 
 def _advanced(leader: _Leader, path: Path[Any]) -> z3.BoolRef:
-    """Of any record that the new high watermark covers and the old one does not. Its key is that
-    of the log, or the one before it: the last change waited for that (`_of_change`).
+    """Of any record that the new high watermark covers and the old one does not.
+
+    Its key is that of the log, or the one before it: the last change waited for that
+    (`_of_change`).
     """
     nodes, quorum, last = leader.nodes, leader.row.quorum, leader.log.last
     record = Position(leader.log.top, z3.Int("watched.end"))
