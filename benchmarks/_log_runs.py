@@ -39,10 +39,11 @@ class Ours(NamedTuple):
 
 
 class Theirs(NamedTuple):
-    """Of one history. why: which limit it was over, if the verdict is unknown."""
+    """Of one history."""
 
     verdict: str
     why: str
+    """Which limit it was over, if the verdict is unknown."""
     seconds: float
     megabytes: float
 

@@ -34,17 +34,16 @@ TICK: Final = 1_000_000
 
 
 class _Table(NamedTuple):
-    """All operations of all runs, in order of (run, moment of effect); shapes (runs, operations).
-
-    place: of an append its offset, of a read where it reads. seen: how many records there were.
-    """
+    """All operations of all runs, by (run, moment of effect); shapes (runs, operations)."""
 
     invoked: Ints
     completed: Ints
     process: Ints
     append: Any
     place: Ints
+    """Of an append its offset, of a read where it reads."""
     seen: Ints
+    """How many records there were."""
 
 
 def logs(

@@ -26,10 +26,11 @@ Event = tuple[int, str, dict[str, Any]]
 
 
 class Cost(NamedTuple):
-    """Seconds, and KiB that the peak rose by. things: what a verdict is about."""
+    """Seconds, and KiB that the peak rose by."""
 
     operations: int
     things: int
+    """What a verdict is about."""
     columns: float
     verdict: float
     whole: float

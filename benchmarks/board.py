@@ -44,11 +44,11 @@ Servers: TypeAlias = dict[str, Any]
 
 
 class Figure(NamedTuple):
-    """measure: the number, in a process of its own. more: whether more of it is better."""
-
     unit: str
     more: bool
+    """Whether more of it is better."""
     measure: Callable[[], float]
+    """The number, in a process of its own."""
 
 
 class Written(NamedTuple):
@@ -251,10 +251,11 @@ RATIOS: Final = frozenset({"`serve`, batches"})
 
 
 class Now(NamedTuple):
-    """What was measured; loop: what the loop took around it."""
+    """What was measured."""
 
     value: float
     loop: float
+    """What the loop took around it."""
 
     def ratio(self, name: str, was: float, loop: float) -> float:
         """How good it is by what is written."""

@@ -49,7 +49,7 @@ class Spent(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What one graph took. refusals: None if none were attempted; peak_mb: of our process."""
+    """What one graph took."""
 
     model: CoverModel
     walks: int
@@ -58,8 +58,10 @@ class Figures(NamedTuple):
     gap: int
     covering: Spent
     refusals: Refusals | None
+    """None if none were attempted."""
     refusing: Spent
     peak_mb: int
+    """Of our process."""
 
     def cells(self) -> list[str]:
         refused = ["", "", ""]

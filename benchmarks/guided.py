@@ -87,9 +87,10 @@ def _times(way: str) -> int:
 
 
 class Generation(NamedTuple):
-    """What came of a generation. seconds: CPU time from the beginning, judges left out."""
+    """What came of a generation."""
 
     seconds: float
+    """CPU time from the beginning, judges left out."""
     tables: PartTables
     part: Part
     classes: Classes
@@ -151,14 +152,12 @@ class Point(NamedTuple):
 
 
 class Met(NamedTuple):
-    """points: after each generation.
-
-    first: by kind and thing, the CPU seconds after which it was met; within a generation by the
-    share of its steps, or runs, that came before.
-    """
-
     points: list[Point]
+    """After each generation."""
     first: dict[str, dict[Any, float]]
+    """By kind and thing, the CPU seconds after which it was met; within a generation by the share
+    of its steps, or runs, that came before.
+    """
 
     def after(self, seconds: float, kind: str) -> set[Any]:
         return {thing for thing, at in self.first[kind].items() if at <= seconds}

@@ -26,10 +26,10 @@ from kraftcheck.live.cluster import ClusterError
 
 
 class Case(NamedTuple):
-    """shows: what is shown then. controls: by name in the program, how they differ."""
-
     shows: str
+    """What is shown then."""
     controls: dict[str, str]
+    """By name in the program, how they differ."""
 
 
 GUARDS: Final = {

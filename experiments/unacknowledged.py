@@ -47,16 +47,15 @@ WAYS = ("calm", "held", "held, open", "held, asked")
 
 
 class Outcome(NamedTuple):
-    """Of one round: records sent; not in the first read; in neither.
-
-    tail: of those in neither, how many are the last ones of their partition, without a later one
-    that is there.
-    """
+    """Of one round: records sent; not in the first read; in neither."""
 
     sent: int
     missing: int
     lost: int
     tail: int
+    """Of those in neither, how many are the last ones of their partition, without a later one that
+    is there.
+    """
 
 
 @click.command()

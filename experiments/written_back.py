@@ -56,13 +56,10 @@ ENTRY, INDEX = 12, 10485756
 
 
 class Case(NamedTuple):
-    """write: what is written of one partition; its last step returns what is done for the control.
-
-    broken: whether what is looked for is there.
-    """
-
     write: Callable[[Path, int, bool], None]
+    """What is written of one partition; its last step returns what is done for the control."""
     broken: Callable[[Path, int], bool]
+    """Whether what is looked for is there."""
 
 
 def append(path: Path, content: bytes, size: int, times: int) -> None:

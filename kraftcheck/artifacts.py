@@ -135,18 +135,21 @@ def read_json(path: Path) -> dict[str, Any]:
 class Part:
     """What one verb has found, for summary.json.
 
-    verdict: holds, violated or unknown; reasons: why it is not holds. facts: what stands at the
-    top of the summary, such as runs and steps. details: whatever else, under `parts`. stages: the
-    seconds of its stages, if it has several. seeds, versions: merged into those at the top.
+    seeds, versions: merged into those at the top.
     """
 
     name: str
     verdict: str
+    """Holds, violated or unknown."""
     seconds: float
     reasons: Sequence[str] = ()
+    """Why it is not holds."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """What stands at the top of the summary, such as runs and steps."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else, under `parts`."""
     stages: Mapping[str, float] = field(default_factory=dict)
+    """The seconds of its stages, if it has several."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 

@@ -36,20 +36,19 @@ _OPERATOR: Final = r"^{}\s*(\(|==)"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule.
-
-    ids: of docs/protocol-rules.md, as they stand in the code, or empty. place: module and line of
-    its operator. answers: how often each was given, in the spec's words, of a rule that has few;
-    never: those of them that were not.
-    """
+    """A rule."""
 
     rule: str
     operator: str
     ids: str
+    """Of docs/protocol-rules.md, as they stand in the code, or empty."""
     place: str
+    """Module and line of its operator."""
     asked: int
     answers: dict[str, int]
+    """How often each was given, in the spec's words, of a rule that has few."""
     never: list[str]
+    """Those of them that were not."""
 
     def __str__(self) -> str:
         name = self.operator or self.rule
@@ -67,12 +66,13 @@ def few_answers(protocol: str) -> dict[str, tuple[str, ...]]:
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What there is to know of a rule before it is asked. possible: the answers, where few."""
+    """What there is to know of a rule before it is asked."""
 
     operator: str
     ids: str
     place: str
     possible: tuple[str, ...]
+    """The answers, where few."""
 
 
 @cache

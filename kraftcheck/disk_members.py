@@ -56,14 +56,14 @@ class Unread(Exception):
 
 
 class Told(msgspec.Struct):
-    """The metadata log of one node: where it lies, of which node, its end as votes go by; whole:
-    whether all of it can be read."""
+    """The metadata log of one node: where it lies, of which node, its end as votes go by."""
 
     folder: Path
     node: str
     epoch: int
     end: int
     whole: bool = True
+    """Whether all of it can be read."""
 
 
 class _Partition(msgspec.Struct):

@@ -43,9 +43,7 @@ HEADER = b'"kraftcheck steps'
 class Judged(NamedTuple):
     """A trace and what was found.
 
-    path, constants: of the trace. steps, nodes, runs: how many it has. decided: of all rules, what
-    was asked; None where rows are partial. deciding: by the line of a refused step, which rules
-    decide it, in words.
+    path, constants: of the trace. steps, nodes, runs: how many it has.
     """
 
     path: Path
@@ -55,7 +53,9 @@ class Judged(NamedTuple):
     runs: int
     found: ForeignVerdict
     decided: list[Decision] | None
+    """Of all rules, what was asked; None where rows are partial."""
     deciding: dict[int, list[str]]
+    """By the line of a refused step, which rules decide it, in words."""
 
     @property
     def trace(self) -> ForeignTrace:

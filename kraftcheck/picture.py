@@ -52,15 +52,14 @@ class Place(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """An input or a message.
-
-    ends: from where and to where; of what is read from a log that nodes share, the log; of what
-    comes from nowhere, nothing.
-    """
+    """An input or a message."""
 
     content: Hashable
     words: str
     ends: tuple[int, ...]
+    """From where and to where; of what is read from a log that nodes share, the log; of what comes
+    from nowhere, nothing.
+    """
 
 
 class Seen(NamedTuple):

@@ -47,12 +47,10 @@ FOLDER = Path("runs") / "moves"
 
 
 class Asked(NamedTuple):
-    """output: a file of TLC's, or None to have TLC search.
-
-    model, bug: of which model it is; of a bug its first one that a state violates.
-    """
+    """model, bug: of which model it is; of a bug its first one that a state violates."""
 
     output: Path | None
+    """A file of TLC's, or None to have TLC search."""
     model: str | None
     bug: str | None
     out: Path | None

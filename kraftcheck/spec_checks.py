@@ -90,9 +90,10 @@ def check(
 
 
 class Checked(NamedTuple):
-    """What was found of some models. document: as `spec check --json` prints it."""
+    """What was found of some models."""
 
     document: dict[str, Any]
+    """As `spec check --json` prints it."""
     results: list[ModelResult]
 
 

@@ -51,15 +51,14 @@ _OTHER_SECTIONS = frozenset(("TYPE", "TYPE_CONSTRAINT"))
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a cfg says.
-
-    assigned: by the left side of `Name = value` the value, as words with blanks between them.
-    substituted: left side, module in brackets (None without), right side of each `<-`.
-    The others: the names listed, in order.
-    """
+    """What a cfg says."""
 
     assigned: dict[str, str] = field(default_factory=dict)
+    """By the left side of `Name = value` the value, as words with blanks between them."""
     substituted: list[tuple[str, str | None, str]] = field(default_factory=list)
+    """Left side, module in brackets (None without), right side of each `<-`. The others: the names
+    listed, in order.
+    """
     specification: list[str] = field(default_factory=list)
     init: list[str] = field(default_factory=list)
     next: list[str] = field(default_factory=list)

@@ -32,16 +32,14 @@ from tla_utils.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """walks: each a list of edge numbers.
-
-    moves: their lengths together. bound: no set of walks has a smaller moves + restart_cost * walks
-    (certified by potentials). restart_cost: as given.
-    """
-
     walks: list[list[int]]
+    """Each a list of edge numbers."""
     moves: int
+    """Their lengths together."""
     bound: int
+    """No set of walks has a smaller moves + restart_cost * walks (certified by potentials)."""
     restart_cost: int
+    """As given."""
 
     @property
     def objective(self) -> int:

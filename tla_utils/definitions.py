@@ -32,15 +32,16 @@ _MARGIN = re.compile(r"^(?=[^\s])", re.MULTILINE)
 class Text:
     """One definition as it is written.
 
-    start, end: where it stands in the module's text. head: name and parameters, up to the `==`.
-    body: what is behind it, line breaks and indentation included.
+    start, end: where it stands in the module's text.
     """
 
     name: str
     start: int
     end: int
     head: str
+    """Name and parameters, up to the `==`."""
     body: str
+    """What is behind it, line breaks and indentation included."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

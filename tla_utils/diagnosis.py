@@ -41,18 +41,17 @@ STEPS_PER_RUN = 1000
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where a step and the nearest outcomes differ.
-
-    path: the place, such as "after.role" or "after.log[2].value". recorded: the TLA+ text of what
-    the step has there; allowed: the texts of what the nearest outcomes have there, sorted.
-    "<absent>" stands for nothing. In sets each element that only one side has is a place, such as
-    "sent element <<1>>", unless one element stands in for one other: then the two are compared, at
-    "sent{}".
-    """
+    """One place where a step and the nearest outcomes differ."""
 
     path: str
+    """The place, such as "after.role" or "after.log[2].value"."""
     recorded: str
+    """The TLA+ text of what the step has there."""
     allowed: tuple[str, ...]
+    """The texts of what the nearest outcomes have there, sorted. "<absent>" stands for nothing. In
+    sets each element that only one side has is a place, such as "sent element <<1>>", unless one
+    element stands in for one other: then the two are compared, at "sent{}".
+    """
 
     def __str__(self) -> str:
         return f"{self.path}: recorded {self.recorded}, spec allows {{{', '.join(self.allowed)}}}"
@@ -60,16 +59,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What the specification allows in place of a step.
-
-    number: of the step (from 0). outcomes: all outcomes it allows, in the order of their text.
-    differences: against the nearest ones. error: TLC's words if it could not evaluate Outcomes.
-    """
+    """What the specification allows in place of a step."""
 
     number: int
+    """Of the step (from 0)."""
     outcomes: list[Value] = field(default_factory=list)
+    """All outcomes it allows, in the order of their text."""
     differences: list[Difference] = field(default_factory=list)
+    """Against the nearest ones."""
     error: str = ""
+    """TLC's words if it could not evaluate Outcomes."""
 
     @property
     def lines(self) -> list[str]:

@@ -54,13 +54,11 @@ Kind = Literal["whole", "set", "sequence", "function"]
 
 
 class Split(NamedTuple):
-    """The value of a variable by its pieces: in ascending order for a set, else as they stand.
-
-    keys: the domain of a function, as text; else empty.
-    """
+    """The value of a variable by its pieces: in ascending order for a set, else as they stand."""
 
     kind: Kind
     keys: tuple[str, ...]
+    """The domain of a function, as text; else empty."""
     pieces: tuple[int, ...]
 
 
@@ -68,19 +66,22 @@ class Split(NamedTuple):
 class Dump:
     """A state graph by column.
 
-    variables: their names, sorted. pieces: the distinct pieces, parsed; `canonical` their text as
-    `values.render` writes it, so that a piece can be found by a value from elsewhere.
-    states: for each state a Split for each variable. initial: the numbers of initial states.
-    labels: the distinct labels. source, target, label: for each edge, numbers of states and of a
-    label.
+    source, target, label: for each edge, numbers of states and of a label.
     """
 
     variables: tuple[str, ...] = ()
+    """Their names, sorted."""
     pieces: list[Value] = field(default_factory=list)
+    """The distinct pieces, parsed; `canonical` their text as `values.render` writes it, so that a
+    piece can be found by a value from elsewhere.
+    """
     canonical: dict[str, int] = field(default_factory=dict)
     states: list[tuple[Split, ...]] = field(default_factory=list)
+    """For each state a Split for each variable."""
     initial: list[int] = field(default_factory=list)
+    """The numbers of initial states."""
     labels: list[str] = field(default_factory=list)
+    """The distinct labels."""
     source: array[int] = field(default_factory=lambda: array("i"))
     target: array[int] = field(default_factory=lambda: array("i"))
     label: array[int] = field(default_factory=lambda: array("i"))
@@ -105,16 +106,14 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read.
-
-    memory_mb: how large this process may become, in MiB. lower: what to lower when it is not
-    enough, as the message says it.
-    """
+    """How much is read."""
 
     states: int = 1_000_000
     edges: int = 10_000_000
     memory_mb: int = 1 << 20
+    """How large this process may become, in MiB."""
     lower: str = "the bounds of the model"
+    """What to lower when it is not enough, as the message says it."""
 
     def look_at_memory(self, name: str, states: int, edges: int, done: str = "read") -> None:
         """Raises ToolError if this process has become larger than it may; `done` says with what so

@@ -30,19 +30,20 @@ from tla_utils.values import (
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One distinct value by its parts.
-
-    kind: "scalar", "tuple", "set", "record" or "function". parts: ids of elements or of field
-    values; for a function key, value, key, value. names: field names of a record. text: the TLA+
-    text of a scalar. height: 0 without records inside, else one more than that of the highest
-    record inside; a record counts itself.
-    """
+    """One distinct value by its parts."""
 
     kind: str
+    """"scalar", "tuple", "set", "record" or "function"."""
     parts: tuple[int, ...] = ()
+    """Ids of elements or of field values; for a function key, value, key, value."""
     names: tuple[str, ...] = ()
+    """Field names of a record."""
     text: str = ""
+    """The TLA+ text of a scalar."""
     height: int = 0
+    """0 without records inside, else one more than that of the highest record inside; a record
+    counts itself.
+    """
 
 
 class Interner:

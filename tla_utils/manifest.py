@@ -65,33 +65,31 @@ Expectation = Literal["holds", "violated"]
 class Model:
     """One model.
 
-    name: unique. folder: that of its table, from the manifest's; "" for the manifest's own.
-    module: the root module. overlays: modules to extend beside it; then the root is generated.
-    config: of which `cfg_text` makes a cfg. deadlock: whether a state without successor is a
-    violation. tier: a word to select models by. claim: one sentence on what the model shows.
-    expect: "holds" or "violated". property, length: only if violated: the property that must be
-    the violated one ("deadlock" for a deadlock), and the number of states of its counterexample.
-    distinct, depth, generated: only if it holds: TLC's counts; generated may be left out.
-    Depth, length and generated are exact for one worker; with several they are not compared and
-    may be left out.
-    workers, heap_mb, timeout_s: how TLC is run.
-    bug: the bug that the model has. baseline: the model of the same bounds without the override.
-    shown_by: a model of the same module that replaces the same, and has a baseline: for overrides
-    that serve a whole family of models, such as an order given up for symmetry.
-    profile: of which implementation it has what that does otherwise.
-    control: the violation is wanted and no bug (a reachability probe, a negative control).
-    omits: required properties that are not checked here, each with the reason.
+    property, length: only if violated: the property that must be the violated one ("deadlock" for a
+    deadlock), and the number of states of its counterexample. distinct, depth, generated: only if
+    it holds: TLC's counts; generated may be left out. Depth, length and generated are exact for one
+    worker; with several they are not compared and may be left out. workers, heap_mb, timeout_s: how
+    TLC is run.
     """
 
     name: str
+    """unique."""
     folder: str
+    """That of its table, from the manifest's; "" for the manifest's own."""
     module: str
+    """The root module."""
     config: Config
+    """Of which `cfg_text` makes a cfg."""
     tier: str
+    """A word to select models by."""
     claim: str
+    """One sentence on what the model shows."""
     expect: Expectation
+    """"holds" or "violated"."""
     overlays: tuple[str, ...] = ()
+    """Modules to extend beside it; then the root is generated."""
     deadlock: bool = False
+    """Whether a state without successor is a violation."""
     property: str | None = None
     length: int | None = None
     distinct: int | None = None
@@ -101,11 +99,19 @@ class Model:
     heap_mb: int = 1024
     timeout_s: float = DEFAULT_TIMEOUT_S
     bug: str | None = None
+    """The bug that the model has."""
     baseline: str | None = None
+    """The model of the same bounds without the override."""
     shown_by: str | None = None
+    """A model of the same module that replaces the same, and has a baseline: for overrides that
+    serve a whole family of models, such as an order given up for symmetry.
+    """
     profile: str | None = None
+    """Of which implementation it has what that does otherwise."""
     control: bool = False
+    """The violation is wanted and no bug (a reachability probe, a negative control)."""
     omits: Mapping[str, str] = field(default_factory=dict)
+    """Required properties that are not checked here, each with the reason."""
 
 
 def is_exact(model: Model) -> bool:
@@ -115,15 +121,14 @@ def is_exact(model: Model) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The models of one manifest file, in its order, by name.
-
-    folders: its own and those of included ones. further: the folders that `libraries` name.
-    """
+    """The models of one manifest file, in its order, by name."""
 
     path: Path
     models: Mapping[str, Model]
     folders: tuple[Path, ...]
+    """Its own and those of included ones."""
     further: tuple[Path, ...] = ()
+    """The folders that `libraries` name."""
 
     @property
     def root(self) -> Path:

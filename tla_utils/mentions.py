@@ -15,18 +15,16 @@ from tla_utils.overrides import Definition, ModuleSource
 
 
 class Mentions(NamedTuple):
-    """operators: by name, the one that was asked about among them.
-
-    fields: of any record. whole: those of them that are read, or written, other than as a way to a
-    field within. paths: such ways, from one field to the next. constants: those that the modules
-    declare.
-    """
-
     operators: frozenset[str]
+    """By name, the one that was asked about among them."""
     fields: frozenset[str]
+    """Of any record."""
     whole: frozenset[str]
+    """Those of them that are read, or written, other than as a way to a field within."""
     paths: frozenset[tuple[str, str]]
+    """Such ways, from one field to the next."""
     constants: frozenset[str]
+    """Those that the modules declare."""
     entries: Mapping[str, str]
 
 

@@ -51,10 +51,7 @@ class ModelResult:
     """What TLC found, and whether it is what the manifest says.
 
     verdict, property, distinct, generated, depth: as in TlcResult; property is "deadlock" for a
-    deadlock. length: states of the counterexample. matches: everything stated is so; otherwise
-    `reason` says in one line what is not, or why the verdict is unknown. refused: TLC, or the check
-    before it, could not use the model at all; `reason` says why. last: the last two states of a
-    violation.
+    deadlock.
     """
 
     model: Model
@@ -64,29 +61,36 @@ class ModelResult:
     generated: int | None = None
     depth: int | None = None
     length: int | None = None
+    """States of the counterexample."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_rss_mb: float = 0.0
     matches: bool = False
+    """Everything stated is so; otherwise `reason` says in one line what is not, or why the verdict
+    is unknown.
+    """
     reason: str = ""
     refused: bool = False
+    """TLC, or the check before it, could not use the model at all; `reason` says why."""
     last: tuple[State, ...] = ()
+    """The last two states of a violation."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run models.
 
-    cores: worker threads of all JVMs together; None is one per processor. java, jar: None finds
-    them. keep: a folder in which TLC's output is kept, one file `<model>.out` each. told: called
-    every other second, by some thread, with a model that runs.
+    java, jar: None finds them.
     """
 
     cores: int | None = None
+    """Worker threads of all JVMs together; None is one per processor."""
     java: Java | None = None
     jar: Jar | None = None
     keep: Path | None = None
+    """A folder in which TLC's output is kept, one file `<model>.out` each."""
     told: Callable[[Running], None] | None = None
+    """Called every other second, by some thread, with a model that runs."""
 
 
 DEFAULT_RUN = RunOptions()

@@ -91,16 +91,15 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation as TLC reported it.
-
-    property: the name in the cfg; for liveness TLC prints no name, so None unless the cfg has
-    only one property. states is the counterexample (one state for an initial state). A liveness
-    counterexample either loops back to the state with number `loop_to` after its last state, or
-    stutters for ever in its last state.
-    """
+    """One violation as TLC reported it."""
 
     kind: Kind
     property: str | None
+    """The name in the cfg; for liveness TLC prints no name, so None unless the cfg has only one
+    property. states is the counterexample (one state for an initial state). A liveness
+    counterexample either loops back to the state with number `loop_to` after its last state, or
+    stutters for ever in its last state.
+    """
     states: list[State] = field(default_factory=list)
     loop_to: int | None = None
     stuttering: bool = False

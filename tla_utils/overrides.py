@@ -50,9 +50,8 @@ _WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->
 @dataclass(frozen=True, slots=True)
 class Definition:
     """One top-level definition: how many parameters it takes, the names in its body, those of
-    fields of records there, which of these are not only a way to a field within, and the ways:
-    (b, c) in a.b.c. entries: of fields that are mentioned as a[b] alone, a.b[c] among them, the
-    indices, as they are written. parameters: their names.
+    fields of records there, which of these are not only a way to a field within, and the ways: (b,
+    c) in a.b.c.
     """
 
     arity: int
@@ -61,20 +60,22 @@ class Definition:
     whole_fields: frozenset[str] = frozenset()
     paths: frozenset[tuple[str, str]] = frozenset()
     entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Of fields that are mentioned as a[b] alone, a.b[c] among them, the indices, as they are
+    written.
+    """
     parameters: tuple[str, ...] = ()
+    """Their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleSource:
-    """What a module says about itself: names it builds on, declares and defines.
-
-    unnamed: the instances whose operators have no name before them.
-    """
+    """What a module says about itself: names it builds on, declares and defines."""
 
     name: str
     extends: tuple[str, ...]
     instances: tuple[str, ...]
     unnamed: tuple[str, ...]
+    """The instances whose operators have no name before them."""
     constants: frozenset[str]
     definitions: Mapping[str, Definition]
 

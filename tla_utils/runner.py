@@ -75,15 +75,15 @@ _PROGRESS = re.compile(r"^Progress\(.*?([\d,]+) distinct states found", re.MULTI
 
 
 class Running(NamedTuple):
-    """How far a run of TLC is.
-
-    seconds: since it began. states: the distinct ones that it has found, as it said last, which it
-    does after some seconds and then once a minute; None before.
-    """
+    """How far a run of TLC is."""
 
     name: str
     seconds: float
+    """Since it began."""
     states: int | None
+    """The distinct ones that it has found, as it said last, which it does after some seconds and
+    then once a minute; None before.
+    """
 
     def __str__(self) -> str:
         states = "" if self.states is None else f"{self.states:,} states, "
@@ -94,44 +94,49 @@ class Running(NamedTuple):
 class TlcJob:
     """One run of TLC, fully described.
 
-    module: the root module, a `.tla` file or a ModuleText. Its folder is searched for modules too.
-    cfg: a Path to a cfg file, or the text of one.
-    libraries: folders in which TLC looks for further modules, in order. beside: by name, the texts
-    of modules that it finds before those. files: by name, what else is put into the folder in which
-    TLC runs. classes: jars with operators that are written in Java.
-    heap_mb: Java heap in MiB. workers: TLC worker threads. timeout_s: wall seconds, None for ever.
-    seed: of TLC's random choices. deadlock: whether a state without successor is a violation.
-    go_on: report every violation instead of the first (TLC's -continue).
-    simulate: random behaviours instead of a search. dfid: iterative deepening to this depth.
-    dump: write the state graph to this file, in dot form with action labels (see dump.py).
-    coverage: count how often each action is taken.
-    long: JVM flags for searches over about 30 s instead of those for short jobs.
     java, jar: what to run; None finds them (see jar.py).
-    told: called every other second while it runs, by a thread of its own.
     """
 
     module: Path | ModuleText
+    """The root module, a `.tla` file or a ModuleText. Its folder is searched for modules too."""
     cfg: Path | str
+    """A Path to a cfg file, or the text of one."""
     libraries: Sequence[Path] = ()
+    """Folders in which TLC looks for further modules, in order."""
     beside: Mapping[str, str] = field(default_factory=dict)
+    """By name, the texts of modules that it finds before those."""
     files: Mapping[str, bytes] = field(default_factory=dict)
+    """By name, what else is put into the folder in which TLC runs."""
     classes: Sequence[Path] = ()
+    """Jars with operators that are written in Java."""
     heap_mb: int = 1024
+    """Java heap in MiB."""
     workers: int = 1
+    """TLC worker threads."""
     timeout_s: float | None = None
+    """Wall seconds, None for ever."""
     seed: int = 1
+    """Of TLC's random choices."""
     deadlock: bool = True
+    """Whether a state without successor is a violation."""
     go_on: bool = False
+    """Report every violation instead of the first (TLC's -continue)."""
     simulate: Simulate | None = None
+    """Random behaviours instead of a search."""
     dfid: int | None = None
+    """Iterative deepening to this depth."""
     dump: Path | None = None
+    """Write the state graph to this file, in dot form with action labels (see dump.py)."""
     coverage: bool = False
+    """Count how often each action is taken."""
     long: bool = False
+    """JVM flags for searches over about 30 s instead of those for short jobs."""
     jvm_flags: Sequence[str] = ()
     java: Java | None = None
     jar: Jar | None = None
     defines: Mapping[str, str] = field(default_factory=dict)
     told: Callable[[Running], None] | None = None
+    """Called every other second while it runs, by a thread of its own."""
 
     @property
     def name(self) -> str:

@@ -111,14 +111,13 @@ class _Table:
 
 @dataclass(slots=True)
 class _Slot:
-    """A place that takes values: a column, a field of a record table, or a member of a set.
-
-    name: the sequence that it points into, `size` long. positions: of each value there, from 0.
-    """
+    """A place that takes values: a column, a field of a record table, or a member of a set."""
 
     name: str
+    """The sequence that it points into, `size` long."""
     size: int
     positions: Mapping[int, int]
+    """Of each value there, from 0."""
 
     @property
     def letters(self) -> int:

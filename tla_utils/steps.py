@@ -73,24 +73,30 @@ Judgement = Literal["accepted", "rejected", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class StepFrame:
-    """The specification's side of a check.
-
-    module: name of the frame module. libraries: folders that hold it and what it extends.
-    It may define any name but those of Integers and Sequences, and those that begin with SB_.
-    constants: cfg text that gives its constants values and makes substitutions; it goes into the
-    cfg as it is. outcome_columns: for fields of an outcome that are called differently from the
-    column they stand for, field -> column. definitions: TLA+ text of the root module, for constants
-    that a cfg cannot write (sequences): the cfg then substitutes an operator that stands here.
-    given: where steps differ in their constants, name -> TLA+ text for each number (from 1) that
-    the column `given` may have: one run of TLC then judges them all. The cfg gives those no value.
-    """
+    """The specification's side of a check."""
 
     module: str
+    """Name of the frame module."""
     libraries: Sequence[Path]
+    """Folders that hold it and what it extends. It may define any name but those of Integers and
+    Sequences, and those that begin with SB_.
+    """
     constants: str = ""
+    """Cfg text that gives its constants values and makes substitutions; it goes into the cfg as it
+    is.
+    """
     outcome_columns: Mapping[str, str] = field(default_factory=dict)
+    """For fields of an outcome that are called differently from the column they stand for, field ->
+    column.
+    """
     definitions: str = ""
+    """TLA+ text of the root module, for constants that a cfg cannot write (sequences): the cfg then
+    substitutes an operator that stands here.
+    """
     given: Sequence[Mapping[str, str]] = ()
+    """Where steps differ in their constants, name -> TLA+ text for each number (from 1) that the
+    column `given` may have: one run of TLC then judges them all. The cfg gives those no value.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +123,23 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """The verdict of every step, in the order given, and what it cost.
-
-    distinct: steps that differ. runs: how often TLC was started. seconds: wall time;
-    cpu_seconds: of the JVMs together; peak_rss_mb: of the largest JVM, in MiB. warnings: what TLC
-    may have ignored in the frame's cfg text. as_text: why TLC was given text and no values, or "".
-    """
+    """The verdict of every step, in the order given, and what it cost."""
 
     verdicts: list[StepVerdict]
     distinct: int
+    """Steps that differ."""
     runs: int
+    """How often TLC was started."""
     seconds: float
+    """Wall time."""
     cpu_seconds: float
+    """Of the JVMs together."""
     peak_rss_mb: float
+    """Of the largest JVM, in MiB."""
     warnings: list[str]
+    """What TLC may have ignored in the frame's cfg text."""
     as_text: str = ""
+    """Why TLC was given text and no values, or ""."""
 
     def numbers(self, verdict: Judgement) -> list[int]:
         """The numbers (from 0) of the steps with this verdict."""
@@ -142,20 +150,23 @@ class StepReport:
 class CheckOptions:
     """How to run a check.
 
-    chunk: distinct steps per JVM. parallel: JVMs at a time, None for one per processor.
-    heap_mb, timeout_s: per JVM. extra_runs: how many runs of TLC may be spent, in each chunk, on
-    isolating steps that TLC cannot evaluate (about a second each). keep: a folder for the
-    generated modules and TLC's output, one sub-folder per run. as_text: why TLC is given text in
-    any case, or "".
+    heap_mb, timeout_s: per JVM.
     """
 
     chunk: int = 10_000
+    """Distinct steps per JVM."""
     parallel: int | None = None
+    """JVMs at a time, None for one per processor."""
     heap_mb: int = 1024
     timeout_s: float | None = 600.0
     extra_runs: int = 24
+    """How many runs of TLC may be spent, in each chunk, on isolating steps that TLC cannot evaluate
+    (about a second each).
+    """
     keep: Path | None = None
+    """A folder for the generated modules and TLC's output, one sub-folder per run."""
     as_text: str = ""
+    """Why TLC is given text in any case, or ""."""
 
 
 DEFAULT_OPTIONS = CheckOptions()

@@ -85,35 +85,32 @@ class FunctionOf:
 
 @dataclass(frozen=True, slots=True)
 class FieldOf:
-    """A field: its name in the file and in the specification.
-
-    default: its encoded value where a record leaves it out.
-    """
+    """A field: its name in the file and in the specification."""
 
     encoded: str
     name: str
     shape: Shape
     default: bytes = b""
+    """Its encoded value where a record leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOf:
-    """A map from the names of its fields, in their order, or an array of their values.
-
-    tag: the name and value of a field that stands before the others.
-    """
+    """A map from the names of its fields, in their order, or an array of their values."""
 
     fields: tuple[FieldOf, ...]
     is_array: bool = False
     tag: tuple[str, str] | None = None
+    """The name and value of a field that stands before the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnionOf:
-    """Records that differ in their tag. untagged: the shape of all that has none."""
+    """Records that differ in their tag."""
 
     cases: tuple[RecordOf, ...]
     untagged: Shape | None = None
+    """The shape of all that has none."""
 
 
 Shape: TypeAlias = Plain | Scalar | SequenceOf | SetOf | FunctionOf | RecordOf | UnionOf

@@ -26,10 +26,9 @@ GROUPS: Final = "groups.jsonl"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A record. partition, offset: its place in the log of groups.
+    """A record.
 
-    key, committed, mark: of `committed`. member: of `member` and `removed`. has: topic-partitions,
-    of `member` those that it is to give up included. all: of `generation`, by member. epoch,
+    partition, offset: its place in the log of groups. key, committed, mark: of `committed`. epoch,
     topics: of `epoch`.
     """
 
@@ -41,8 +40,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     committed: int | None = None
     mark: str = ""
     member: str = ""
+    """Of `member` and `removed`."""
     has: tuple[str, ...] = ()
+    """Topic-partitions, of `member` those that it is to give up included."""
     all: dict[str, tuple[str, ...]] = {}
+    """Of `generation`, by member."""
     epoch: int | None = None
     topics: int = 0
 

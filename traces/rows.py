@@ -70,12 +70,7 @@ class Words(NamedTuple):
 class Rows(NamedTuple):
     """The history as columns.
 
-    line: where in the file each is. number: of the operation, its `index`; operation: of the
-    client's. completed: NEVER where it never was. splits: of the row at `at`, what it returned is
-    `splits[at]` to `splits[at + 1]` of offsets and returned; answered: whether it was told any, or
-    none; of an assignment: whether its consumer went back to the beginning. value, returned: of one
-    type; numbers in `meanings`, where there are some. objects: the operations, where they were read
-    as such; they have the lines.
+    value, returned: of one type; numbers in `meanings`, where there are some.
     """
 
     source: str
@@ -83,13 +78,17 @@ class Rows(NamedTuple):
     time_unit: str
     annotations: tuple[Annotation, ...]
     line: Ints
+    """Where in the file each is."""
     number: Ints
+    """Of the operation, its `index`."""
     operation: Ints
+    """Of the client's."""
     process: Ints
     f: Words
     outcome: Words
     invoked: Ints
     completed: Ints
+    """NEVER where it never was."""
     group: Words
     key: Words
     value: pa.Array
@@ -101,11 +100,18 @@ class Rows(NamedTuple):
     error: Words
     txn: Ints
     answered: NDArray[np.bool_]
+    """Whether it was told any, or none; of an assignment: whether its consumer went back to the
+    beginning.
+    """
     splits: Ints
+    """Of the row at `at`, what it returned is `splits[at]` to `splits[at + 1]` of offsets and
+    returned.
+    """
     offsets: Ints
     returned: pa.Array
     meanings: tuple[Any, ...] | None = None
     objects: History | None = None
+    """The operations, where they were read as such; they have the lines."""
 
 
 def coded(words: Iterable[Hashable]) -> Words:

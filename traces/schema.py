@@ -243,16 +243,15 @@ def describe(fields: Sequence[Field], prefix: str = "") -> Iterator[tuple[str, s
 
 
 class PartTables(NamedTuple):
-    """The tables of runs `first_run` to `first_run + runs - 1`, by the names of `TABLES`.
-
-    known: where whoever made the tables still has what `rows` and `inputs` hold, by the names of
-    these, in their order; it saves reading them again (traces/steps/record.py).
-    """
+    """The tables of runs `first_run` to `first_run + runs - 1`, by the names of `TABLES`."""
 
     first_run: int
     runs: int
     tables: dict[str, pa.Table]
     known: Mapping[str, Sequence[Any]] | None = None
+    """Where whoever made the tables still has what `rows` and `inputs` hold, by the names of these,
+    in their order; it saves reading them again (traces/steps/record.py).
+    """
 
     def digests(self) -> dict[str, str]:
         """sha256 of each table as an Arrow IPC stream: equal tables, equal digests."""

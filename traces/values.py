@@ -85,9 +85,10 @@ class Word(str):
 
 
 class Map(msgspec.Struct, frozen=True, gc=False):
-    """A map of values. pairs: of its keys and what they stand for."""
+    """A map of values."""
 
     pairs: frozenset[tuple[Any, Any]]
+    """Of its keys and what they stand for."""
 
 
 _AS_THEY_ARE: Final = frozenset((int, str, type(None)))

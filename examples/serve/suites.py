@@ -28,17 +28,15 @@ from kraftcheck.serve.admin import Process
 
 
 class Suite(NamedTuple):
-    """tests: the folder of the sources that is copied.
-
-    run: what of it needs a broker. serve: the options of the cluster; none: the suite starts it.
-    fakes: modules in place of what would start a cluster, by path.
-    """
-
     tests: str
+    """The folder of the sources that is copied."""
     run: tuple[str, ...]
+    """What of it needs a broker."""
     serve: tuple[str, ...]
+    """The options of the cluster; none: the suite starts it."""
     environment: dict[str, str]
     fakes: dict[str, str]
+    """Modules in place of what would start a cluster, by path."""
 
 
 _DOCKER: Final = '''

@@ -24,13 +24,15 @@ TOP_LINES: Final = 20
 class Case(NamedTuple):
     """One verdict.
 
-    name: of a history, a model, a partition, or the verb. verdict: a value of exits.VERDICTS.
-    evidence: sentences, the smallest first. file, line: the place to look.
+    file, line: the place to look.
     """
 
     name: str
+    """Of a history, a model, a partition, or the verb."""
     verdict: str
+    """A value of exits.VERDICTS."""
     evidence: tuple[str, ...] = ()
+    """Sentences, the smallest first."""
     seconds: float = 0.0
     file: str | None = None
     line: int = 0

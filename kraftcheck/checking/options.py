@@ -29,23 +29,25 @@ TWO_SIDED = ("elr", "complete", "idempotent")
 class Options(NamedTuple):
     """What was asked for, besides the paths.
 
-    format, model: by name, or auto. level: to be held against, in place of the one that the
-    configuration promises. budget: seconds for each object of a history that needs a search.
-    configuration: what the promises depend on, as given. run: of a trace, this one alone.
-    failed_cas: what a compare-and-set that failed means, else what its format means. initial: the
-    value of registers that nobody wrote, as EDN.
+    format, model: by name, or auto.
     """
 
     format: str = AUTO
     model: str = AUTO
     level: str | None = None
+    """To be held against, in place of the one that the configuration promises."""
     budget: float = 60.0
+    """Seconds for each object of a history that needs a search."""
     run: int | None = None
+    """Of a trace, this one alone."""
     configuration: Mapping[str, Any] = {}
+    """What the promises depend on, as given."""
     html: str = "pages"
     """The folder of pages, in the command that judges again."""
     failed_cas: str | None = None
+    """What a compare-and-set that failed means, else what its format means."""
     initial: str | None = None
+    """The value of registers that nobody wrote, as EDN."""
 
 
 class PageWriter:

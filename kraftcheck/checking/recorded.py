@@ -76,7 +76,7 @@ that are told step by step, `isolation`)."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """What a `recording.json` says. given: the fields of the configuration that it has."""
+    """What a `recording.json` says."""
 
     configuration: Configuration = Configuration()
     envelope: Envelope | None = None
@@ -84,6 +84,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool | None = None
     lines: int = 0
     given: frozenset[str] = frozenset()
+    """The fields of the configuration that it has."""
 
     def over(self, configuration: Configuration) -> Configuration:
         """A configuration, but for the fields that the file has."""

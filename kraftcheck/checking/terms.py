@@ -63,17 +63,15 @@ READ_TO_THE_END: Final = {True: "yes", False: "no: judged is what they read", No
 
 
 class Terms(NamedTuple):
-    """What a history is held against.
-
-    gaps: whether offsets may hold what no client wrote. complete: whether consumers read every
-    partition to its end; None: nobody says. assumed: configuration and envelope in words, for the
-    reader. compaction: of the topic.
-    """
+    """What a history is held against."""
 
     promise: Promise
     gaps: bool
+    """Whether offsets may hold what no client wrote."""
     complete: bool | None
+    """Whether consumers read every partition to its end; None: nobody says."""
     assumed: dict[str, str]
+    """Configuration and envelope in words, for the reader. compaction: of the topic."""
     configuration: Configuration = Configuration()
 
 

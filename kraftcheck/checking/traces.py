@@ -107,20 +107,21 @@ class _Suspect(NamedTuple):
 class _Whole:
     """A trace, as far as its parts have been looked at.
 
-    held: the weakest level of its logs, of which a run of a cluster has several.
-
-    unpromised: logs to which nothing was promised. happened, forbidden: of each anomaly, in how
-    many logs it happened, and in how many of them it was not allowed; counted: how often it did.
+    happened, forbidden: of each anomaly, in how many logs it happened, and in how many of them it
+    was not allowed;
     """
 
     runs: int = 0
     operations: int = 0
     held: Level = Level.LINEARIZABLE
+    """The weakest level of its logs, of which a run of a cluster has several."""
     exact: bool = True
     unpromised: int = 0
+    """Logs to which nothing was promised."""
     happened: Counter[str] = field(default_factory=Counter)
     forbidden: Counter[str] = field(default_factory=Counter)
     counted: Counter[str] = field(default_factory=Counter)
+    """How often it did."""
 
     def add(self, found: Assessment) -> None:
         batch, levels = found.found.batch, found.levels

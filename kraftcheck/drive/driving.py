@@ -57,34 +57,34 @@ NOT_TAKEN: Final = "notTaken"
 
 
 class _Play(NamedTuple):
-    """A run that was made.
-
-    lines: of the trace. moves: those that were. difference: where the node differs from the
-    reference: the action, and fields; empty if it does not.
-    """
+    """A run that was made."""
 
     lines: list[str]
+    """Of the trace."""
     moves: list[Move]
+    """Those that were."""
     difference: tuple[str, ...]
+    """Where the node differs from the reference: the action, and fields; empty if it does not."""
 
 
 @dataclass
 class _Driven:
-    """What the runs came to so far.
-
-    features: which the node has met. refused: inputs that it did not take, with its first reason.
-    steps: of the node. differences: how many runs ended with each. reachable: what the reference
-    came to in the last round. schedules: how many were followed.
-    """
+    """What the runs came to so far."""
 
     lines: list[str] = field(default_factory=list)
     runs: int = 0
     steps: int = 0
+    """Of the node."""
     schedules: int = 0
+    """How many were followed."""
     features: Counter[Feature] = field(default_factory=Counter)
+    """Which the node has met."""
     refused: dict[Refused, str] = field(default_factory=dict)
+    """Inputs that it did not take, with its first reason."""
     differences: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """How many runs ended with each."""
     reachable: dict[Feature, None] = field(default_factory=dict)
+    """What the reference came to in the last round."""
 
 
 class _Driver:

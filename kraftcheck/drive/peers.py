@@ -51,27 +51,28 @@ class Move(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a handler made of an input. asked: the rules that it asked, each with the answer."""
+    """What a handler made of an input."""
 
     row: Any
     sent: tuple[Any, ...]
     ignored: str
     asked: tuple[tuple[str, str], ...]
+    """The rules that it asked, each with the answer."""
 
 
 class State(NamedTuple):
-    """rows: in the order of nodes.
-
-    fresh: messages that have not come yet; old: those that have, the last ones. urgent: those that
-    come at once or never. log: what nodes share. records: so many were asked for.
-    """
-
     rows: tuple[Any, ...]
+    """In the order of nodes."""
     fresh: tuple[Any, ...] = ()
+    """Messages that have not come yet."""
     old: tuple[Any, ...] = ()
+    """Those that have, the last ones."""
     urgent: tuple[Any, ...] = ()
+    """Those that come at once or never."""
     log: tuple[Any, ...] = ()
+    """What nodes share."""
     records: int = 0
+    """So many were asked for."""
 
 
 class Peers:

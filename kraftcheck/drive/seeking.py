@@ -31,22 +31,20 @@ not."""
 
 
 class Seen(NamedTuple):
-    """A state, and how it was come to. before: the place of an earlier one."""
+    """A state, and how it was come to."""
 
     state: State
     before: int
+    """The place of an earlier one."""
     moves: tuple[Move, ...]
     depth: int
 
 
 class Found(NamedTuple):
-    """seen: states in the order in which they were met.
-
-    features: of the node, with the place of the state after the step that met it first.
-    """
-
     seen: list[Seen]
+    """States in the order in which they were met."""
     features: dict[Feature, int]
+    """Of the node, with the place of the state after the step that met it first."""
 
     def path(self, feature: Feature) -> list[Move]:
         """The moves that lead to a feature."""

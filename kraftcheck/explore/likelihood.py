@@ -65,16 +65,14 @@ SCHEMA: Final = pa.schema([("at", pa.int64()), ("failed", pa.int64()), ("calm", 
 
 
 class Point(NamedTuple):
-    """A prefix.
-
-    at: its length, in steps or moves. low, high: 95 % interval of the share (Wilson). calm: whether
-    it fails when all faults end here; None: not tried.
-    """
+    """A prefix."""
 
     at: int
+    """Its length, in steps or moves. low, high: 95 % interval of the share (Wilson)."""
     failed: int
     futures: int
     calm: bool | None
+    """Whether it fails when all faults end here; None: not tried."""
 
     @property
     def share(self) -> float:
@@ -89,18 +87,17 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The shares of all prefixes, and the decision at the largest rise.
-
-    unit: step or move. failure: how the run fails. decided: what was done at each place of
-    `points`, in words. jump: the index of the point after the largest rise; None, if no rise is
-    larger than chance.
-    """
+    """The shares of all prefixes, and the decision at the largest rise."""
 
     unit: str
+    """Step or move."""
     failure: str
+    """How the run fails."""
     points: Sequence[Point]
     decided: Sequence[str]
+    """What was done at each place of `points`, in words."""
     jump: int | None
+    """The index of the point after the largest rise; None, if no rise is larger than chance."""
 
     @property
     def inevitable(self) -> int | None:
@@ -173,7 +170,7 @@ class _CountingChooser:
 
 
 class RunSource(NamedTuple):
-    """A run of a campaign; options: those that are not drawn.
+    """A run of a campaign.
 
     Guided campaigns' runs are made of choices, others of a seed (`genome`).
     """
@@ -182,6 +179,7 @@ class RunSource(NamedTuple):
     bug: str | None
     genome: Genome
     options: dict[str, Any]
+    """Those that are not drawn."""
 
     def made(self, chooser: Chooser, recorder: Recorder) -> RunResult:
         """Raises ValueError: no such scenario, bug or option."""
@@ -217,13 +215,11 @@ def _failure_of(result: RunResult) -> str:
 
 
 class MovesSource(NamedTuple):
-    """A schedule of moves.
-
-    healed: its failure shows only in the healed end, so each future has one.
-    """
+    """A schedule of moves."""
 
     script: Script
     healed: bool = False
+    """Its failure shows only in the healed end, so each future has one."""
 
     def points(self, places: Sequence[int], futures: int, item: int) -> pa.Table:
         """The point of one place: a task of a pool."""

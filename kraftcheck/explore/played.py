@@ -65,17 +65,17 @@ NO_STEP: Final = "no node takes a step"
 
 
 class Offer(NamedTuple):
-    """A possible move.
-
-    base: the words without the variant. variant: of VARIANTS; empty for the usual input. node: the
-    one that moves, by the name of its state, or empty. kind: message, own, client or fault.
-    """
+    """A possible move."""
 
     words: str
     base: str
+    """The words without the variant."""
     variant: str
+    """Of VARIANTS; empty for the usual input."""
     node: str
+    """The one that moves, by the name of its state, or empty."""
     kind: str
+    """Message, own, client or fault."""
 
 
 class Played:

@@ -62,19 +62,22 @@ PREFIXES: Final = 16
 class _Asked(msgspec.Struct, kw_only=True):
     """A request.
 
-    moves: the path. text: a schedule in place of the path. fitting: make the moves up to the first
-    impossible one. count, role: of a walk. futures: of each prefix.
+    count, role: of a walk.
     """
 
     machine: str = ""
     bug: str | None = None
     options: dict[str, Any] = {}
     moves: tuple[str, ...] = ()
+    """The path."""
     text: str | None = None
+    """A schedule in place of the path."""
     fitting: bool = False
+    """Make the moves up to the first impossible one."""
     count: int = 1
     role: str = ""
     futures: int = 50
+    """Of each prefix."""
 
 
 class Explorer:

@@ -66,13 +66,12 @@ def hunts(module: str) -> tuple[Hunt, ...]:
 
 
 class Differing(NamedTuple):
-    """What a change makes otherwise of attempts on the rows of its runs.
-
-    tried: attempts. steps: those that the correct reference takes otherwise, as the change does.
-    """
+    """What a change makes otherwise of attempts on the rows of its runs."""
 
     tried: int
+    """attempts."""
     steps: tuple[Step, ...]
+    """Those that the correct reference takes otherwise, as the change does."""
 
 
 def differing(module: str, bug: str, seed: int = 1) -> Differing:

@@ -32,18 +32,17 @@ OF_STORAGE = "StorageRules"
 
 
 class Rule(NamedTuple):
-    """A decision on both sides.
-
-    name: in Python, of the class `base`; operator: in the module; empty where the specs have none
-    of that name. said: the first line of its prose.
-    """
+    """A decision on both sides."""
 
     protocol: str
     base: type
     name: str
+    """In Python, of the class `base`."""
     module: str
     operator: str
+    """In the module; empty where the specs have none of that name."""
     said: str
+    """The first line of its prose."""
 
 
 def class_name(rule: Rule) -> str:

@@ -39,15 +39,15 @@ from tla_utils import Manifest, RunOptions, ToolError, find_jar, find_java, read
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is measured. oracles: none is all that are expected of a bug. limit: runs of a campaign.
-
-    seconds: no campaign begins after so long; None: until all are done.
-    """
+    """What is measured."""
 
     oracles: tuple[Oracle, ...] = ()
+    """None is all that are expected of a bug."""
     campaigns: int = figures.CAMPAIGNS
     limit: int = 1000
+    """Runs of a campaign."""
     seconds: float | None = None
+    """No campaign begins after so long; None: until all are done."""
     out: Path
 
 

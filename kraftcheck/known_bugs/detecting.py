@@ -58,15 +58,14 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of `bugs run`.
-
-    runs: of a campaign; None takes the stored runs. scenario: another than the bug's own.
-    """
+    """What is asked of `bugs run`."""
 
     oracles: tuple[Oracle, ...] = ()
     runs: int | None = None
+    """Of a campaign; None takes the stored runs."""
     seed: int = 1
     scenario: str | None = None
+    """Another than the bug's own."""
     full: bool = False
     """TLC searches from the beginning."""
     only_stored: bool = False

@@ -19,10 +19,12 @@ from tla_utils.overrides import find_module
 
 
 class Replaced(NamedTuple):
-    """One replacement as a diff. name: of the rule or operator. where: the file that has it."""
+    """One replacement as a diff."""
 
     name: str
+    """Of the rule or operator."""
     where: str
+    """The file that has it."""
     lines: list[str]
 
 

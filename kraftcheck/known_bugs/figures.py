@@ -27,23 +27,27 @@ CONFIDENCE = 0.95
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """Campaigns of one bug, one generator and one oracle.
-
-    limit: runs of a campaign. runs: by campaign, from seed 1 on, the number of runs to the first
-    detection; None: none within the limit.
-    """
+    """Campaigns of one bug, one generator and one oracle."""
 
     limit: int
+    """Runs of a campaign."""
     runs: list[int | None]
+    """By campaign, from seed 1 on, the number of runs to the first detection; None: none within the
+    limit.
+    """
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """measured.json. machine, date: where and when, in words. figures: by bug, by oracle."""
+    """measured.json.
+
+    machine, date: where and when, in words.
+    """
 
     machine: str = ""
     date: str = ""
     generator: str = "seeded campaigns of the simulator"
     figures: dict[str, dict[str, Figure]] = {}
+    """By bug, by oracle."""
 
 
 def load(path: Path = STORED) -> Measured:

@@ -28,29 +28,33 @@ FOUND, EXPECTED, BESIDES, NONE = "found", "expected", "besides", "none"
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One bug and one oracle. said: the figures in words."""
+    """One bug and one oracle."""
 
     oracle: str
     state: str
     said: str = ""
+    """The figures in words."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """One bug. replayed: on which sides. note: why on fewer than two, or why by one oracle."""
+    """One bug."""
 
     bug: str
     title: str
     klass: str
     replayed: str
+    """On which sides."""
     cells: list[Cell]
     note: str = ""
+    """Why on fewer than two, or why by one oracle."""
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """All bugs by all oracles. measured: where and when the campaigns ran, in words."""
+    """All bugs by all oracles."""
 
     lines: list[Line]
     measured: str
+    """Where and when the campaigns ran, in words."""
     counts: dict[str, int]
 
 

@@ -49,37 +49,39 @@ EXPLAINED = 1
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     """What one oracle says.
 
-    verdict: found, nothing or unknown. said: what was found, or why it is unknown, in a line.
-    run, step: where, in the trace `folder`. found_runs: every run in which it was found.
-    figures: of TLC, counts.
+    run, step: where, in the trace `folder`.
     """
 
     oracle: str
     verdict: str
+    """Found, nothing or unknown."""
     said: str = ""
+    """What was found, or why it is unknown, in a line."""
     folder: str | None = None
     run: int | None = None
     step: int | None = None
     found_runs: tuple[int, ...] = ()
+    """Every run in which it was found."""
     seconds: float = 0.0
     figures: dict[str, Any] = {}
+    """Of TLC, counts."""
 
 
 # -- Of recorded runs
 
 
 class Shown(NamedTuple):
-    """One thing that an oracle found in recorded runs.
-
-    what: in a few words. said: of each run what it says. step: in the first of them. runs: in how
-    many, where `said` leaves some out.
-    """
+    """One thing that an oracle found in recorded runs."""
 
     oracle: str
     what: str
+    """In a few words."""
     said: dict[int, str]
+    """Of each run what it says."""
     step: int | None = None
+    """In the first of them."""
     runs: int = 0
+    """In how many, where `said` leaves some out."""
 
 
 Judged: TypeAlias = tuple[list[Shown], str]

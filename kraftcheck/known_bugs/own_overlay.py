@@ -41,14 +41,12 @@ _COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class OwnOverlay:
-    """An overlay that can be used.
-
-    replaced: by operator, the module that defines it and the definition that takes its place.
-    """
+    """An overlay that can be used."""
 
     path: Path
     module: str
     replaced: Mapping[str, tuple[str, str]]
+    """By operator, the module that defines it and the definition that takes its place."""
 
     @property
     def lines(self) -> str:

@@ -32,12 +32,13 @@ from kraftcheck.reference.runner.run import forget
 
 
 class OwnRules(NamedTuple):
-    """A substitution that can be used. names: what it replaces, in the order of its file."""
+    """A substitution that can be used."""
 
     path: Path
     base: type
     replacement: Any
     names: tuple[str, ...]
+    """What it replaces, in the order of its file."""
     id: str
     """As the trace of its runs names it; another text has another id."""
 

@@ -58,17 +58,18 @@ QUIET: Final = Screen(quiet=True)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something found. what: in a few words. runs: in how many. run: the first of them.
-
-    schedule: where they are schedules and not runs of the campaign, the first's name.
-    """
+    """Something found."""
 
     oracle: str
     what: str
+    """In a few words."""
     runs: int
+    """In how many."""
     run: int
+    """The first of them."""
     said: str = ""
     schedule: str = ""
+    """Where they are schedules and not runs of the campaign, the first's name."""
 
     @property
     def told_in(self) -> str:
@@ -82,10 +83,7 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     runs, schedules: how many were judged for violations; steps may be unjudged, as `undecided`
     says. asked, differed: how often each replaced rule was asked in distinct steps, and answered
-    otherwise than the correct one. shared: what the correct protocol shows as well, and so is not
-    the change's. ended: whether all of them were judged within the time. never: why all of this
-    says nothing of the change; empty if it was met. measures: of a change that was met and broke
-    nothing. judges_steps: whether a specification judges all steps.
+    otherwise than the correct one.
     """
 
     scenario: str
@@ -97,11 +95,16 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
     broken: list[Finding]
     forbidden: list[Finding]
     shared: list[Finding]
+    """What the correct protocol shows as well, and so is not the change's."""
     undecided: list[str]
     ended: bool = True
+    """Whether all of them were judged within the time."""
     never: str = ""
+    """Why all of this says nothing of the change; empty if it was met."""
     measures: list[Measure] = []
+    """Of a change that was met and broke nothing."""
     judges_steps: bool = True
+    """Whether a specification judges all steps."""
 
     @property
     def differs(self) -> bool:
@@ -113,15 +116,17 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 class Wanted(NamedTuple):
     """What is to be tried of a change.
 
-    runs, seed: of the campaign. scenario: whose runs; empty: those of the replaced class's own
-    protocol. options: that all runs have. fail_fast: nothing is judged after the first violation.
+    runs, seed: of the campaign.
     """
 
     runs: int
     seed: int
     scenario: str = ""
+    """Whose runs; empty: those of the replaced class's own protocol."""
     options: Mapping[str, Any] = {}
+    """That all runs have."""
     fail_fast: bool = False
+    """Nothing is judged after the first violation."""
 
 
 def scenarios_of(own: OwnRules) -> list[str]:
@@ -286,19 +291,19 @@ def _never(own: OwnRules, hunt: Hunt, consulted: Consulted, of: str) -> str:
 
 
 class _Source(NamedTuple):
-    """Runs with the change, and those of the correct protocol that are their control.
-
-    recorded: the trace of a kind. control: the same, of the correct protocol and these runs alone.
-    run: one of them. taken: how many there are. schedules: their names by number, where they are
-    schedules.
-    """
+    """Runs with the change, and those of the correct protocol that are their control."""
 
     recorded: Callable[[str], Path]
+    """The trace of a kind."""
     control: Callable[[str, Iterable[int]], Path]
+    """The same, of the correct protocol and these runs alone."""
     run: Callable[[str, int], Run]
+    """One of them."""
     out: Path
     taken: int = 0
+    """How many there are."""
     schedules: Sequence[str] = ()
+    """Their names by number, where they are schedules."""
 
     def judge(
         self, found: _Found, overlay: OwnOverlay | None, progress: Callable[[str], None]

@@ -34,20 +34,19 @@ _SOURCE = re.compile(r"\b(?:[A-Z]\d+|KAFKA-\d+|KIP-\d+)\b")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """Known bugs of the replaced rules, by id, and which of them this search finds.
-
-    models: whose bounds were searched to the end. further: of the others, those whose bounds models
-    of tier FURTHER have. runs: that half of the measured campaigns found
-    in so many runs. schedules: of which a schedule is stored, that was played. near: of neighbours
-    of those rules that have none.
-    """
+    """Known bugs of the replaced rules, by id, and which of them this search finds."""
 
     bugs: list[str]
     models: list[str]
+    """Whose bounds were searched to the end."""
     runs: list[str]
+    """That half of the measured campaigns found in so many runs."""
     schedules: list[str]
+    """Of which a schedule is stored, that was played."""
     further: list[str] = []
+    """Of the others, those whose bounds models of tier FURTHER have."""
     near: list[str] = []
+    """Of neighbours of those rules that have none."""
 
     @property
     def missed(self) -> list[str]:

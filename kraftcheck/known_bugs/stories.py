@@ -33,13 +33,10 @@ number that falls there is no step back, and is marked."""
 
 
 class Story(NamedTuple):
-    """lines: the whole in words; the last one says what is broken.
-
-    run: what the reference made of it, up to where it follows; None: nothing.
-    """
-
     lines: list[str]
+    """The whole in words; the last one says what is broken."""
     run: Run | None = None
+    """What the reference made of it, up to where it follows; None: nothing."""
 
 
 def tell(manifest: Manifest, model: Model, result: TlcResult, bug: str | None) -> Story:

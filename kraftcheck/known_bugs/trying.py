@@ -62,10 +62,7 @@ LEAST_S = 1.0
 
 
 class OfModel(msgspec.Struct, frozen=True, kw_only=True):
-    """One model with the overlay in it. correct: the distinct states of the correct protocol.
-
-    told: the counterexample in words.
-    """
+    """One model with the overlay in it."""
 
     model: str
     verdict: str
@@ -73,9 +70,11 @@ class OfModel(msgspec.Struct, frozen=True, kw_only=True):
     length: int | None = None
     distinct: int | None = None
     correct: int | None = None
+    """The distinct states of the correct protocol."""
     seconds: float = 0.0
     reason: str = ""
     told: list[str] = []
+    """The counterexample in words."""
 
     @builtins.property
     def differs(self) -> bool:
@@ -86,18 +85,18 @@ class OfModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """All that came of it.
-
-    reasons: why it is broken or unknown. runs: of the replaced class's own protocol; others: of
-    protocols that ask the class, too. known: the known bugs of the rules that are replaced.
-    """
+    """All that came of it."""
 
     verdict: str
     reasons: list[str]
+    """Why it is broken or unknown."""
     models: list[OfModel]
     runs: OfRuns | None
+    """Of the replaced class's own protocol."""
     known: Known
+    """The known bugs of the rules that are replaced."""
     others: list[OfRuns] = []
+    """Of protocols that ask the class, too."""
 
     @builtins.property
     def campaigns(self) -> list[OfRuns]:

@@ -35,22 +35,23 @@ BEFORE_THE_END = 3
 
 
 class Counterexample(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored counterexample.
-
-    property: what it violates. length: its states. told: in words. at: the number of the stored
-    state, from 1. prefix: that state, each variable as TLA+ text; empty for liveness, which needs
-    the whole. of: a digest of the modules and the cfg in which TLC found it; "" if it is not known.
-    """
+    """A stored counterexample."""
 
     model: str
     property: str
+    """What it violates."""
     length: int
+    """Its states."""
     distinct: int | None
     seconds: float
     told: list[str]
+    """In words."""
     at: int
+    """The number of the stored state, from 1."""
     prefix: dict[str, str]
+    """That state, each variable as TLA+ text; empty for liveness, which needs the whole."""
     of: str = ""
+    """A digest of the modules and the cfg in which TLC found it; "" if it is not known."""
 
 
 def path_of(manifest: Manifest, model: Model) -> Path:

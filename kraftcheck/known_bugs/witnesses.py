@@ -42,16 +42,14 @@ LATER: Mapping[str, dict[str, Any]] = {
 
 
 class Hunt(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a bug is looked for: a campaign, but for the number of its runs.
-
-    bug: an id, or whatever else names a substitution. options: those that every run has; the
-    others are drawn.
-    """
+    """Where a bug is looked for: a campaign, but for the number of its runs."""
 
     scenario: str
     bug: str | None
+    """An id, or whatever else names a substitution."""
     seed: int = 1
     options: dict[str, Any] = {}
+    """Those that every run has; the others are drawn."""
 
     def campaign(self, kind: str, runs: int) -> Campaign:
         """The campaign of so many runs; `kind` is WATCHED or UNWATCHED."""
@@ -82,15 +80,14 @@ def hunt_of(entry: Bug, seed: int = 1) -> Hunt | None:
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run of a bug's hunt in which an oracle found it. options: beside those of the hunt.
-
-    schedule: the name of the schedule of moves that it is instead (schedules.py); its run is 0.
-    """
+    """A run of a bug's hunt in which an oracle found it."""
 
     seed: int
     run: int
     options: dict[str, Any] = {}
+    """Beside those of the hunt."""
     schedule: str = ""
+    """The name of the schedule of moves that it is instead (schedules.py); its run is 0."""
 
     def of(self, hunt: Hunt) -> Hunt:
         """The hunt whose run of this number it is."""

@@ -26,17 +26,17 @@ MAVEN_MANUAL = " -> [Help"
 
 
 class Artifacts(NamedTuple):
-    """What a project file asks for.
-
-    name: of its folder in the cache; checksums: lines of sha256 and file name, as `sha256sum`
-    writes them; version: of Kafka; more: what else Maven is told.
-    """
+    """What a project file asks for."""
 
     name: str
+    """Of its folder in the cache."""
     pom: Path
     checksums: Path
+    """Lines of sha256 and file name, as `sha256sum` writes them."""
     version: str
+    """Of Kafka."""
     more: tuple[str, ...] = ()
+    """What else Maven is told."""
 
     @property
     def place(self) -> Path:

@@ -103,8 +103,7 @@ class Node(msgspec.Struct, frozen=True):
 class State(msgspec.Struct, frozen=True):
     """What `cluster.json` holds.
 
-    guests, paused: names of hosts. cuts: pairs of them. own: a folder with jars or classes that
-    come before Kafka's.
+    guests, paused: names of hosts.
     """
 
     version: str
@@ -115,7 +114,9 @@ class State(msgspec.Struct, frozen=True):
     guests: tuple[str, ...] = ()
     paused: tuple[str, ...] = ()
     cuts: tuple[tuple[str, str], ...] = ()
+    """Pairs of them."""
     own: str | None = None
+    """A folder with jars or classes that come before Kafka's."""
 
 
 class Cluster:

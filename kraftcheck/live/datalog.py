@@ -33,21 +33,23 @@ Batch = tuple[int, int, int, int, int, int]
 
 
 class Replica(msgspec.Struct, frozen=True):
-    """One partition on one broker's disk.
-
-    records: (offset, leader epoch, value) of each; of a transaction's marker the value is COMMIT or
-    ABORT. epochs: the epoch cache, (epoch, first offset). transactions: of each record that belongs
-    to one (offset, producer id, whether it is the marker). batches: of each that a producer with an
-    id wrote, and of each marker, (first offset, last offset, producer id, producer epoch, first
-    sequence number, coordinator epoch); a marker has no sequence number (-1), data no coordinator.
-    """
+    """One partition on one broker's disk."""
 
     broker: int
     key: str
     records: list[tuple[int, int, int | str]]
+    """(offset, leader epoch, value) of each; of a transaction's marker the value is COMMIT or
+    ABORT.
+    """
     epochs: list[tuple[int, int]]
+    """The epoch cache, (epoch, first offset)."""
     transactions: list[tuple[int, int, bool]] = []
+    """Of each record that belongs to one (offset, producer id, whether it is the marker)."""
     batches: list[Batch] = []
+    """Of each that a producer with an id wrote, and of each marker, (first offset, last offset,
+    producer id, producer epoch, first sequence number, coordinator epoch); a marker has no sequence
+    number (-1), data no coordinator.
+    """
 
 
 class Content(NamedTuple):

@@ -61,14 +61,12 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Episode(msgspec.Struct, frozen=True):
-    """What came of it.
-
-    final: processes that read each lane at the end, None where they did not reach it.
-    """
+    """What came of it."""
 
     lanes: tuple[Lane, ...]
     fault: Fault | None
     final: tuple[int | None, ...]
+    """Processes that read each lane at the end, None where they did not reach it."""
 
 
 def run(

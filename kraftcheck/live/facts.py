@@ -31,31 +31,30 @@ class Outage(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A partition got a leader again, or another one. old: who led last.
-
-    unclean: the new one was in neither ISR nor ELR, and has to recover. One that joins the ISR with
-    the record that ends a reassignment and makes it the leader has not. time: the controller's
-    clock, ms.
-    """
+    """A partition got a leader again, or another one."""
 
     partition: int
     time: int
+    """The controller's clock, ms."""
     old: int
+    """Who led last."""
     new: int
     unclean: bool
+    """The new one was in neither ISR nor ELR, and has to recover. One that joins the ISR with the
+    record that ends a reassignment and makes it the leader has not.
+    """
 
 
 class _Led(msgspec.Struct):
-    """What a partition's records have said so far. last: who led last, if nobody does now.
-
-    recovering: the leader was elected from outside, and has not said yet that it has recovered.
-    """
+    """What a partition's records have said so far."""
 
     leader: int
     last: int
+    """Who led last, if nobody does now."""
     isr: list[int]
     elr: list[int]
     recovering: bool = False
+    """The leader was elected from outside, and has not said yet that it has recovered."""
 
 
 def moves_of(topic: str, records: Sequence[Record]) -> list[Move]:

@@ -22,36 +22,35 @@ class ClientError(Exception):
 
 
 class Told(NamedTuple):
-    """What became of a record, as far as the library says.
-
-    offset: None: not said. error: why it was not acknowledged; None: it was. never_sent: it cannot
-    have been written. fatal: the producer is of no further use.
-    """
+    """What became of a record, as far as the library says."""
 
     offset: int | None = None
+    """None: not said."""
     error: str | None = None
+    """Why it was not acknowledged; None: it was."""
     never_sent: bool = False
+    """It cannot have been written."""
     fatal: bool = False
+    """The producer is of no further use."""
 
 
 class Ending(NamedTuple):
-    """How a transaction ended.
-
-    kind: as was asked, aborted instead, or nobody knows; error: what was said where it was not as
-    asked.
-    """
+    """How a transaction ended."""
 
     kind: Literal["ok", "fail", "info"]
+    """As was asked, aborted instead, or nobody knows."""
     error: str | None = None
+    """What was said where it was not as asked."""
 
 
 class Got(NamedTuple):
-    """A record that was read. epoch: of the leader that wrote it, where the library tells."""
+    """A record that was read."""
 
     partition: int
     offset: int
     value: bytes
     epoch: int | None
+    """Of the leader that wrote it, where the library tells."""
 
 
 class Sender(Protocol):

@@ -39,18 +39,21 @@ _IDLE = "NO_OP_RECORD"
 class Record(msgspec.Struct, frozen=True):
     """One record of the metadata log.
 
-    offset: its place. epoch: the controller's term. time: the controller's wall clock, ms. kind,
-    version, data: as Kafka's schema names them (RegisterBrokerRecord.json and its like); a field
-    that has its default is missing in data. end: the offset after its batch.
+    kind, version, data: as Kafka's schema names them (RegisterBrokerRecord.json and its like); a
+    field that has its default is missing in data.
     """
 
     offset: int
+    """Its place."""
     epoch: int
+    """The controller's term."""
     time: int
+    """The controller's wall clock, ms."""
     kind: str
     version: int
     data: dict[str, Any]
     end: int
+    """The offset after its batch."""
 
 
 FILE = re.compile(r"Dumping (.+)")

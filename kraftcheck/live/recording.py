@@ -72,7 +72,7 @@ class RecordingError(Exception):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to record. seconds: of the clients' work; faults: kinds, for a cluster of ours only."""
+    """What to record."""
 
     workload: str = "log"
     """A key of WORKLOADS (kraftcheck/live/workloads.py)."""
@@ -98,9 +98,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     consumers: int = 2
     offset_askers: int = 1
     seconds: float = 30.0
+    """Of the clients' work."""
     rate: float | None = None
     """At most so many records a second from each producer; None: as many as it can."""
     faults: tuple[str, ...] = ()
+    """Kinds, for a cluster of ours only."""
     seed: int = 1
     timeout_ms: int = 10_000
     """How long a producer tries."""

@@ -43,11 +43,12 @@ class TopicError(Exception):
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """A topic that was there before.
 
-    ends: by partition, where it ended then; replication_factor, min_insync_replicas,
-    unclean_election: as the cluster says, None where it does not.
+    replication_factor, min_insync_replicas, unclean_election: as the cluster says, None where it
+    does not.
     """
 
     ends: tuple[int, ...]
+    """By partition, where it ended then."""
     replication_factor: int | None = None
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None

@@ -29,12 +29,13 @@ AGAIN_S = 0.5
 
 
 class Workload(NamedTuple):
-    """Who is at work, each in a thread of its own. apart: consumers in a process each."""
+    """Who is at work, each in a thread of its own."""
 
     producer: Role
     consumer: Role
     asker: Role = ask_offsets
     apart: bool = False
+    """Consumers in a process each."""
 
 
 def group_of(topic: str) -> str:

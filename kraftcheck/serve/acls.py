@@ -26,14 +26,11 @@ _DESCRIBES: Final = ("Read", "Write", "Alter", "Describe")
 
 
 class Acl(NamedTuple):
-    """user, host: any, where `*`.
-
-    name: of what; any, where `*`; the beginning of it, if prefixed. operation, kind: those of
-    OPERATIONS and KINDS.
-    """
+    """user, host: any, where `*`. operation, kind: those of OPERATIONS and KINDS."""
 
     kind: str
     name: str
+    """Of what; any, where `*`; the beginning of it, if prefixed."""
     prefixed: bool
     user: str
     host: str

@@ -28,13 +28,14 @@ class CommandError(ValueError):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What was said at the end (judging.Judged). command: plays the tape again."""
+    """What was said at the end (judging.Judged)."""
 
     verdict: str
     reasons: list[str]
     tape: str
     steps: int
     command: str
+    """Plays the tape again."""
 
     def __str__(self) -> str:
         return "\n  ".join([self.verdict, *self.reasons, f"again: {self.command}"])

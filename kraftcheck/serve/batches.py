@@ -53,9 +53,10 @@ class Ended(NamedTuple):
 
 
 class Batch(msgspec.Struct, gc=False):
-    """A batch. data: as it came. base: its first offset, which `head` says once it was appended."""
+    """A batch."""
 
     data: bytes
+    """As it came."""
     count: int
     """Offsets that it takes."""
     attributes: int
@@ -66,6 +67,7 @@ class Batch(msgspec.Struct, gc=False):
     sequence: int
     crc: int
     base: int = UNSET
+    """Its first offset, which `head` says once it was appended."""
     value: Any = None
     """Of a broker's own record, what it says."""
     head: bytes = b""

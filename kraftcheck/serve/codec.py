@@ -67,10 +67,11 @@ class _Field(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What Kafka says of a message. key: of the API; -1 for a header."""
+    """What Kafka says of a message."""
 
     name: str
     key: int
+    """Of the API; -1 for a header."""
     valid: Versions
     flexible: Versions
     fields: tuple[_Field, ...]

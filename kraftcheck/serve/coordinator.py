@@ -58,18 +58,16 @@ _HANDLERS: Final = {
 
 
 class TransactionRecord(msgspec.Struct, frozen=True):
-    """What is durable of a transaction.
-
-    last: the epoch from which its producer asked for the one that it has. partitions: by their
-    number, topic id and index.
-    """
+    """What is durable of a transaction."""
 
     id: str
     producer: int
     timeout_ms: int
     version: int
     last: int
+    """The epoch from which its producer asked for the one that it has."""
     partitions: tuple[tuple[str, int], ...]
+    """By their number, topic id and index."""
     state: TxnRecord
 
 

@@ -58,20 +58,20 @@ class Assigned(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """id: in hexadecimal."""
-
     name: str
     id: str
+    """In hexadecimal."""
     configs: dict[str, str]
     min_insync_replicas: int
     partitions: tuple[Assigned, ...]
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """`cluster.json`. generation: how often a cluster has begun from these directories."""
+    """`cluster.json`."""
 
     brokers: int
     generation: int = 0
+    """How often a cluster has begun from these directories."""
     topics: tuple[Topic, ...] = ()
 
 

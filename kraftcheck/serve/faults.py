@@ -63,8 +63,6 @@ _WHO: Final = re.compile(r"(leader|follower) of (.+)-(\d+)|coordinator|(\d+)")
 class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of: the `nth` request (since the move was told) of an API, to a topic, of a client, to a
     broker; `at` seconds of the cluster's own; a partition's high watermark; a command.
-
-    watermark: of `topic` and `partition`. command: `fire name=...`.
     """
 
     api: str = ""
@@ -75,7 +73,9 @@ class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: float | None = None
     partition: int = 0
     watermark: int | None = None
+    """Of `topic` and `partition`."""
     command: str = ""
+    """`fire name=...`."""
 
     @property
     def is_of_requests(self) -> bool:
@@ -83,11 +83,12 @@ class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Move(msgspec.Struct, eq=False):
-    """A command that waits. left: how many times it is still to be done."""
+    """A command that waits."""
 
     when: When
     said: Mapping[str, Any]
     left: int
+    """How many times it is still to be done."""
     met: int = 0
     """How many requests of its kind there were."""
 

@@ -29,10 +29,11 @@ _NEEDS_ID: Final = 4
 
 
 class Committed(NamedTuple):
-    """A record of an offset. topic: its id, in hexadecimal."""
+    """A record of an offset."""
 
     group: str
     topic: str
+    """Its id, in hexadecimal."""
     partition: int
     offset: int
     leader_epoch: int

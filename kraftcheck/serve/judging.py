@@ -34,9 +34,8 @@ SHOWN: Final = 5
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """verdict: holds, violated or unknown; reasons say why it is not holds."""
-
     verdict: str
+    """Holds, violated or unknown; reasons say why it is not holds."""
     reasons: list[str]
     tape: str
     arrivals: int

@@ -68,7 +68,7 @@ _PROMISES: Final = tuple([each for each in PROPERTIES if each.name in _ASKED])
 
 
 class Known(msgspec.Struct, frozen=True):
-    """Who a node is, as the record has it. names: of topics; pattern: of more of them."""
+    """Who a node is, as the record has it."""
 
     node: int
     id: str
@@ -76,17 +76,20 @@ class Known(msgspec.Struct, frozen=True):
     client: str
     rebalance_ms: int
     names: tuple[str, ...]
+    """Of topics."""
     pattern: str | None
+    """Of more of them."""
     left: bool = False
     """For a while, as static members may."""
 
 
 class ConsumerRecord(msgspec.Struct, frozen=True):
-    """What is durable of a group. partitions: topic ids, in hexadecimal, and indexes, by number."""
+    """What is durable of a group."""
 
     group: str
     members: tuple[Known, ...]
     partitions: tuple[tuple[str, int], ...]
+    """Topic ids, in hexadecimal, and indexes, by number."""
     nodes: int
     state: GroupRecord
 

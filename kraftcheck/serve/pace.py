@@ -28,10 +28,11 @@ _SELDOM: Final = frozenset({"ReplicaFetchTimeout", "ReplicaLagTimeout", "Control
 
 
 class Parked(NamedTuple):
-    """A fetch that waits. answer: what it is told if nothing happens until it is due."""
+    """A fetch that waits."""
 
     leader: int
     answer: KnownInput
+    """What it is told if nothing happens until it is due."""
     due: int
 
 

@@ -34,9 +34,10 @@ LASTS_MS: Final = range(50, 1000)
 
 
 class Scenario(NamedTuple):
-    """What a cluster is, and what is to happen to it. options: of `kraftcheck serve`, by name."""
+    """What a cluster is, and what is to happen to it."""
 
     options: dict[str, Any]
+    """Of `kraftcheck serve`, by name."""
     plan: Plan
 
 

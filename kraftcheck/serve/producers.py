@@ -56,15 +56,13 @@ _HANDLERS: Final = {version: PartitionHandlers(rules) for version, rules in RULE
 
 
 class Transactional(NamedTuple):
-    """Whose transaction a batch belongs to.
-
-    version: of the client's protocol (KIP-890); aborts: whether it knows of errors after which it
-    is to abort (KIP-1050).
-    """
+    """Whose transaction a batch belongs to."""
 
     id: str
     version: int
+    """Of the client's protocol (KIP-890)."""
     aborts: bool
+    """Whether it knows of errors after which it is to abort (KIP-1050)."""
 
 
 class Aborted(NamedTuple):
@@ -76,15 +74,13 @@ class Aborted(NamedTuple):
 
 
 class Ongoing(NamedTuple):
-    """What a log says of transactions.
-
-    first: of those that are open, by producer; ended: of others the first offset, and that of the
-    marker.
-    """
+    """What a log says of transactions."""
 
     producers: dict[int, Producer]
     first: dict[int, int]
+    """Of those that are open, by producer."""
     ended: list[tuple[int, int]]
+    """Of others the first offset, and that of the marker."""
     aborted: list[Aborted]
 
     def take(self, entry: Record, batch: Batch) -> None:

@@ -47,20 +47,22 @@ OF_CLUSTER: Final = {"DescribeAcls": "Describe", "CreateAcls": "Alter", "DeleteA
 
 
 class Denied(NamedTuple):
-    """user, name: any, where `*`. operation: All, or one of Kafka's."""
+    """user, name: any, where `*`."""
 
     user: str
     operation: str
+    """All, or one of Kafka's."""
     kind: str
     name: str
 
 
 class Credential(NamedTuple):
-    """Of a user, for one mechanism of SCRAM. key: the salted password."""
+    """Of a user, for one mechanism of SCRAM."""
 
     salt: bytes
     iterations: int
     key: bytes
+    """The salted password."""
 
 
 class Refused(Exception):

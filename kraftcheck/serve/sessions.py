@@ -19,10 +19,11 @@ Key: TypeAlias = tuple[Any, int]
 
 
 class Wanted(NamedTuple):
-    """What is asked of a partition. leader_epoch: -1 where the consumer knows none."""
+    """What is asked of a partition."""
 
     offset: int
     leader_epoch: int
+    """-1 where the consumer knows none."""
     max_bytes: int
 
 

@@ -35,16 +35,14 @@ Kind: TypeAlias = Literal["opened", "closed", "frame", "command", "tick", "left"
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """An arrival; or, as `left`, what left.
-
-    time: the cluster's own, microseconds. data: a frame; a command as JSON; of `opened` the broker,
-    of `left` a checksum.
-    """
+    """An arrival; or, as `left`, what left."""
 
     kind: Kind
     time: int
+    """The cluster's own, microseconds."""
     connection: int
     data: bytes
+    """A frame; a command as JSON; of `opened` the broker, of `left` a checksum."""
 
 
 class Sink(Protocol):
@@ -169,9 +167,10 @@ class Difference(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """What a tape says when it is played again. core: as it is at the end."""
+    """What a tape says when it is played again."""
 
     core: Core
+    """As it is at the end."""
     arrivals: int
     answers: int
     difference: Difference | None

@@ -90,13 +90,14 @@ class Transaction:
 
 
 class Commit(msgspec.Struct, eq=False):
-    """Of one partition, by a group. transaction: that it is of, if any."""
+    """Of one partition, by a group."""
 
     group: str
     partition: ServedPartition
     offset: int
     invoked: int
     transaction: Transaction | None
+    """That it is of, if any."""
     completed: int | None = None
     is_refused: bool = False
 

@@ -59,14 +59,13 @@ _REFUSED: Final = frozenset(
 
 
 class Batch(NamedTuple):
-    """As much as the wire says.
-
-    name: equal only for batches that may be one; the producer's id, epoch and sequence number and
-    the checksum, or nobody's, checksum and length. Of nobody's whose bytes have another checksum,
-    that one as well: no broker has it.
-    """
+    """As much as the wire says."""
 
     name: tuple[int, ...]
+    """Equal only for batches that may be one; the producer's id, epoch and sequence number and the
+    checksum, or nobody's, checksum and length. Of nobody's whose bytes have another checksum, that
+    one as well: no broker has it.
+    """
     producer: tuple[int, int]
     base: int
     end: int
@@ -117,20 +116,17 @@ class Append:
 
 
 class Read(NamedTuple):
-    """end: the visible end of the log that was told: of what is committed, if `is_committed`.
-
-    left: by their base, batches that the answer says are of aborted transactions.
-    """
-
     invoked: int
     completed: int
     start: int
     batches: list[Batch]
     end: int
+    """The visible end of the log that was told: of what is committed, if `is_committed`."""
     is_committed: bool
     is_held_back: bool
     """Whether what is open hides something."""
     left: frozenset[int]
+    """By their base, batches that the answer says are of aborted transactions."""
 
 
 class Log:

@@ -36,14 +36,13 @@ _READ_COMMITTED: Final = next(each for each in ISOLATIONS if each != READ_UNCOMM
 
 
 class Found(NamedTuple):
-    """What is said of a part of a history.
-
-    where: a partition, or what spans some. why: the smallest evidence, where it does not hold.
-    """
+    """What is said of a part of a history."""
 
     where: str
+    """A partition, or what spans some."""
     verdict: str
     why: str
+    """The smallest evidence, where it does not hold."""
     report: Report | None
 
 

@@ -36,12 +36,13 @@ _Place: TypeAlias = tuple[bytes, int]
 
 
 class _Generation(NamedTuple):
-    """As one coordinator told it. told: when first."""
+    """As one coordinator told it."""
 
     number: int
     leader: str
     protocol: str
     told: int
+    """When first."""
 
 
 class _Classic:

@@ -72,20 +72,19 @@ MADE_MS: Final = 5000
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a served cluster is; the first thing on its tape.
-
-    speed: how many seconds of its own pass in a second; 0: its time goes on by command. ports: of
-    the brokers, by id. bug: a known bug in it, to show that it is noticed.
-    """
+    """What a served cluster is; the first thing on its tape."""
 
     seed: int
     ports: tuple[int, ...]
+    """Of the brokers, by id."""
     host: str = "127.0.0.1"
     speed: int = 20
+    """How many seconds of its own pass in a second; 0: its time goes on by command."""
     partitions: int = 1
     min_insync_replicas: int = 1
     auto_create: bool = True
     bug: str | None = None
+    """A known bug in it, to show that it is noticed."""
     users: tuple[tuple[str, str], ...] = ()
     super_users: tuple[str, ...] = ()
 

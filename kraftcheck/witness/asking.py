@@ -33,19 +33,18 @@ TOGETHER: Final = 500
 
 @dataclass
 class Asked:
-    """attempts: so many rows and inputs.
-
-    alike: in how many Kafka does what the reference does, by what came of it ("disabled", "error",
-    ...). reasons: of the others, by reason; an entry of a profile by its name. differing: Kafka's
-    steps of which TLC is to say the reason, as lines of a trace. wrong: what no entry allows, in
-    words.
-    """
-
     attempts: int = 0
+    """So many rows and inputs."""
     alike: Counter[str] = field(default_factory=Counter)
+    """In how many Kafka does what the reference does, by what came of it ("disabled", "error",
+    ...).
+    """
     reasons: Counter[str] = field(default_factory=Counter)
+    """Of the others, by reason; an entry of a profile by its name."""
     differing: list[str] = field(default_factory=list)
+    """Kafka's steps of which TLC is to say the reason, as lines of a trace."""
     wrong: list[str] = field(default_factory=list)
+    """What no entry allows, in words."""
 
 
 def attempts(matcher: Matcher, loads: Collection[int], limit: int) -> list[tuple[int, Any, Any]]:

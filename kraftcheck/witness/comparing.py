@@ -20,9 +20,10 @@ DISABLED = "no step: disabled"
 
 
 class Difference(NamedTuple):
-    """Where the two part. field: of the row, `sent` or `ignored`, by its name in the spec."""
+    """Where the two part."""
 
     field: str
+    """Of the row, `sent` or `ignored`, by its name in the spec."""
     kafka: str
     reference: str
 
@@ -31,9 +32,10 @@ class Difference(NamedTuple):
 
 
 class Differing(NamedTuple):
-    """The differences of a step. line: where it stands in the trace."""
+    """The differences of a step."""
 
     line: int
+    """Where it stands in the trace."""
     action: str
     differences: tuple[Difference, ...]
 

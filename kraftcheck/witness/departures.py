@@ -31,30 +31,30 @@ WRONG: Final = "refused"
 
 
 class Met(msgspec.Struct, frozen=True):
-    """An entry of a profile that steps needed.
-
-    of: its class. lines: where they are in the trace; runs: in which runs.
-    """
+    """An entry of a profile that steps needed."""
 
     name: str
     of: str
+    """Its class."""
     says: str
     source: str
     lines: list[int]
+    """Where they are in the trace."""
     runs: list[int]
+    """In which runs."""
 
 
 class Witnessed(msgspec.Struct, frozen=True):
-    """The judgement of a trace of a witness.
-
-    found: what the specs with the profile say. forbidden: how many steps the specs alone refuse.
-    met: which entries they needed. in_vain: what the profile leaves open, and is wrong in the runs.
-    """
+    """The judgement of a trace of a witness."""
 
     found: ForeignVerdict
+    """What the specs with the profile say."""
     forbidden: int
+    """How many steps the specs alone refuse."""
     met: list[Met]
+    """Which entries they needed."""
     in_vain: list[Finding]
+    """What the profile leaves open, and is wrong in the runs."""
 
     @property
     def verdict(self) -> str:

@@ -71,28 +71,27 @@ def host_of(
 
 
 class Steps(NamedTuple):
-    """Those of a part.
-
-    places: of each in its trace its run, and how many moves had been made by then. differing: those
-    that the reference would not have taken so, if they were compared.
-    """
+    """Those of a part."""
 
     places: list[tuple[int, int]]
+    """Of each in its trace its run, and how many moves had been made by then."""
     differing: list[Differing]
+    """Those that the reference would not have taken so, if they were compared."""
 
 
 class Driven(NamedTuple):
-    """What runs have done.
-
-    parts: in the component's order. scripts: all moves, by run. thrown: what ended processes, in
-    words. unsaid: the runs that ended with a step that nothing of the spec can say, each with how
-    many moves had been made by then, and what there is no word for.
-    """
+    """What runs have done."""
 
     parts: list[Steps]
+    """In the component's order."""
     scripts: list[Script]
+    """All moves, by run."""
     thrown: list[str]
+    """What ended processes, in words."""
     unsaid: list[tuple[int, int, str]]
+    """The runs that ended with a step that nothing of the spec can say, each with how many moves
+    had been made by then, and what there is no word for.
+    """
 
     @property
     def places(self) -> list[tuple[int, int]]:

@@ -28,15 +28,14 @@ class Impossible(Exception):
 
 
 class Hosted:
-    """A run of which nodes are Kafka's, in the host's JVM.
+    """A run of which nodes are Kafka's, in the host's JVM."""
 
-    moves: in words, so far. lines: its steps as lines of a trace, each with how many moves had been
+    moves: list[str]
+    """In words, so far. lines: its steps as lines of a trace, each with how many moves had been
     made by then. thrown: what ended processes, in Kafka's words. differing: if they are compared,
     the steps that the reference would not have taken so; their lines are counted from 1, of this
     run.
     """
-
-    moves: list[str]
 
     if TYPE_CHECKING:  # Of the reference's run that it is, too.
 
@@ -105,17 +104,14 @@ class Hosted:
 
 
 class Followed(NamedTuple):
-    """made: how many moves Kafka made.
-
-    left_out: the others, in words. parts_at: the number of the first of these, from 1; 0: there is
-    none.
-    """
-
     schedule: Hosted
     made: int
+    """How many moves Kafka made."""
     left_out: list[str]
+    """The others, in words."""
     failure: Failure | None
     parts_at: int = 0
+    """The number of the first of these, from 1; 0: there is none."""
 
 
 def follow(script: Script, schedule: Hosted) -> Followed:

@@ -65,13 +65,11 @@ MOST: Final = 1000
 
 
 class _Follows(CoordinatorHandlers):
-    """The reference's coordinator with a target that another one has chosen, if it may.
-
-    chosen: the owner of each partition.
-    """
+    """The reference's coordinator with a target that another one has chosen, if it may."""
 
     __slots__ = ("chosen",)
     chosen: dict[int, int]
+    """The owner of each partition."""
 
     def assigned(self, group: GroupRecord, wanted: tuple[int, ...]) -> dict[int, int]:
         if {*self.chosen} == {*wanted} and self.rules.is_target(group, self.chosen):

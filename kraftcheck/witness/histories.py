@@ -81,16 +81,14 @@ class _Tree:
 
 
 class _Ways(NamedTuple):
-    """A way to each state that can be reached.
-
-    at: by state, the histories of all nodes there. own: by edge from such a state, the history that
-    it leads its node to; else BEGINNING. first: the histories that the ways are of, in the order in
-    which ways come to them.
-    """
+    """A way to each state that can be reached."""
 
     at: dict[int, tuple[int, ...]]
+    """By state, the histories of all nodes there."""
     own: list[int]
+    """By edge from such a state, the history that it leads its node to; else BEGINNING."""
     first: dict[int, None]
+    """The histories that the ways are of, in the order in which ways come to them."""
 
 
 class _Driving:

@@ -67,13 +67,11 @@ POLL: Final = "context.client.poll();"
 
 
 class Wrong(NamedTuple):
-    """Steps of Kafka's voters up to the wrong one, and what the specification allows in its place.
-
-    allowed: the outcomes, each with a row and what is sent.
-    """
+    """Steps of Kafka's voters up to the wrong one, and what the specification allows instead."""
 
     steps: Sequence[NodeStep]
     allowed: Sequence[Any]
+    """The outcomes, each with a row and what is sent."""
 
 
 def render(wrong: Wrong, name: str, violates: str) -> str:

@@ -28,10 +28,11 @@ T = TypeVar("T")
 
 
 class Composed(NamedTuple):
-    """A composition whose parts' nodes are Kafka's. alike: the nodes of which runs have several."""
+    """A composition whose parts' nodes are Kafka's."""
 
     name: str
     alike: str
+    """The nodes of which runs have several."""
     witness: Witness
 
 
@@ -48,16 +49,15 @@ CLUSTER_OF_KAFKA: Final = Composed(
 
 
 class Kafka(NamedTuple):
-    """Which classes are driven.
-
-    jars: a folder of one's own, or None. profile: a name, or empty for that of the version. files:
-    Kafka's real log, in files, and not the one of its tests.
-    """
+    """Which classes are driven."""
 
     version: str
     jars: Path | None
+    """A folder of one's own, or None."""
     profile: str
+    """A name, or empty for that of the version."""
     files: bool
+    """Kafka's real log, in files, and not the one of its tests."""
 
     def allowed(self, *protocols: str) -> Profile | None:
         """What else is allowed in steps of these protocols.

@@ -127,10 +127,11 @@ MOVES: Final[dict[Callable[[KafkaSchedule, Stream], bool], tuple[int, ...]]] = {
 
 
 class Voters(Component):
-    """See chance.Component. protocol: by whose rules they are judged."""
+    """See chance.Component."""
 
     kinds = MOVES
     protocol: Protocol
+    """By whose rules they are judged."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol

@@ -50,15 +50,15 @@ PAGE = "schedules.md"
 
 
 class Played(NamedTuple):
-    """A schedule as Kafka followed it.
-
-    differing: by part, if they were compared, the steps that the reference would not have taken so;
-    their lines are those of the trace. found: by part.
-    """
+    """A schedule as Kafka followed it."""
 
     followed: following.Followed
     differing: list[list[Differing]]
+    """By part, if they were compared, the steps that the reference would not have taken so; their
+    lines are those of the trace.
+    """
     found: list[Witnessed]
+    """By part."""
 
     @property
     def violates(self) -> str:
@@ -204,7 +204,7 @@ def followed(
 
 class Given(NamedTuple):
     """A schedule of this name, what it violates with its bug, and what drives the classes that it
-    moves. refused: why it cannot be followed, in one line; then there is no such thing.
+    moves.
     """
 
     name: str
@@ -212,6 +212,7 @@ class Given(NamedTuple):
     component: Component | None
     script: Script | None
     refused: str = ""
+    """Why it cannot be followed, in one line; then there is no such thing."""
 
 
 def scheduled(path: Path, kafka: Kafka) -> tuple[Component, Script]:

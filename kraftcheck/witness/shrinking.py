@@ -45,17 +45,16 @@ ANYWHERE = '"start":"any","order":"by node"'
 
 
 class _Suspect(NamedTuple):
-    """A step that the reference would not have taken.
-
-    text: its line. made: how many moves had been made by then. refused: what TLC has said; None: it
-    was not asked.
-    """
+    """A step that the reference would not have taken."""
 
     part: int
     text: str
+    """Its line."""
     made: int
+    """How many moves had been made by then."""
     differing: Differing
     refused: bool | None
+    """What TLC has said; None: it was not asked."""
 
 
 class KafkasSteps:

@@ -31,9 +31,10 @@ class Outcome(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """One step of a witness. text: the line of the trace."""
+    """One step of a witness."""
 
     text: str
+    """The line of the trace."""
     node: int
     before: Any
     input: Any

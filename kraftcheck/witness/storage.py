@@ -241,21 +241,20 @@ def _entries(data: bytes) -> object:
 
 
 class Compared(msgspec.Struct):
-    """operations: after each of which both were compared.
-
-    crashed: directories that both started from, or refused. why: Kafka did not start, and neither
-    did the engine. dumped: files that Kafka's tool accepts; complained: indexes at work of which it
-    did not, nor of Kafka's. differ: what is not the same.
-    """
-
     histories: int = 0
     operations: int = 0
+    """After each of which both were compared."""
     crashed: int = 0
+    """Directories that both started from, or refused."""
     refused: int = 0
     dumped: int = 0
+    """Files that Kafka's tool accepts."""
     complained: int = 0
+    """Indexes at work of which it did not, nor of Kafka's."""
     why: dict[str, int] = {}
+    """Kafka did not start, and neither did the engine."""
     differ: list[str] = []
+    """What is not the same."""
 
 
 def compare(host: Host, folder: Path, seed: int, total: Compared, operations: int = 40) -> None:

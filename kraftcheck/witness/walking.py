@@ -85,33 +85,31 @@ Walkers: TypeAlias = Callable[[Matcher, Speech], Walker]
 
 
 class Parted(NamedTuple):
-    """Where Kafka parts from the model.
-
-    text: its step, as a line of a trace, if that has to be judged; why: the reason, if not.
-    """
+    """Where Kafka parts from the model."""
 
     text: str
+    """Its step, as a line of a trace, if that has to be judged."""
     why: str = ""
+    """The reason, if not."""
 
 
 @dataclass
 class OnKafka:
-    """asked: the edges that are steps of Kafka's nodes.
-
-    taken: those that were taken as in the model, on some way. parted: where Kafka does not, by
-    edge, on some way. passed: those of them behind which it was brought to where the model is.
-    moves: how many were told. reasons: of each edge that was not taken, why; an entry of a profile
-    by its name. wrong: what no entry allows, in words.
-    """
-
     asked: list[int]
+    """The edges that are steps of Kafka's nodes."""
     taken: set[int] = field(default_factory=set)
+    """Those that were taken as in the model, on some way."""
     parted: dict[int, Parted] = field(default_factory=dict)
+    """Where Kafka does not, by edge, on some way."""
     passed: set[int] = field(default_factory=set)
+    """Those of them behind which it was brought to where the model is."""
     moves: int = 0
+    """How many were told."""
     walks: int = 0
     reasons: dict[int, str] = field(default_factory=dict)
+    """Of each edge that was not taken, why; an entry of a profile by its name."""
     wrong: list[str] = field(default_factory=list)
+    """What no entry allows, in words."""
 
     @property
     def why(self) -> Counter[str]:

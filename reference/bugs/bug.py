@@ -39,14 +39,13 @@ ALL: Final[tuple[Detector, ...]] = ("tlc", "steps", "invariants", "histories")
 
 
 class Replaceable(NamedTuple):
-    """What a bug may replace.
-
-    names: of the rules or handlers that it may override. beside: further scenarios that ask them.
-    """
+    """What a bug may replace."""
 
     protocol: str
     names: tuple[str, ...]
+    """Of the rules or handlers that it may override."""
     beside: tuple[str, ...] = ()
+    """Further scenarios that ask them."""
 
 
 def _names(of: type, inherited: bool) -> tuple[str, ...]:

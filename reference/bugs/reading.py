@@ -24,20 +24,19 @@ _ID: Final = re.compile(r"[A-Z]\d+")
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a table says of a bug.
-
-    properties: the one that names it, and others that it breaks. detectors, unless said: all of a
-    bug of safety, and of one of liveness TLC and the relation of steps; nobody of what cannot be
-    replayed. protocol: where nothing is replaced. class_of: the bug whose class it is too, in other
-    circumstances. The others are the fields of `Bug`.
-    """
+    """What a table says of a bug."""
 
     title: Annotated[str, msgspec.Meta(min_length=1)]
     properties: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    """The one that names it, and others that it breaks. detectors, unless said: all of a bug of
+    safety, and of one of liveness TLC and the relation of steps; nobody of what cannot be replayed.
+    """
     source: str
     story: str = ""
     class_of: str = ""
+    """The bug whose class it is too, in other circumstances. The others are the fields of `Bug`."""
     protocol: str = ""
+    """Where nothing is replaced."""
     year: int | None = None
     klass: Class = "safety"
     nodes: int = 3

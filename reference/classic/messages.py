@@ -34,14 +34,13 @@ class Message(Input, frozen=True):
 
 
 class JoinGroup(Message, frozen=True):
-    """A request to join (G38).
-
-    has_id: the member has an id. owned: the partitions that it owns, since the generation claimed.
-    """
+    """A request to join (G38)."""
 
     correlation: Rank
     has_id: bool
+    """The member has an id."""
     owned: SetOf[int]
+    """The partitions that it owns, since the generation claimed."""
     claimed: int
 
 
@@ -54,12 +53,13 @@ class Claim(msgspec.Struct, frozen=True, order=True):
 
 
 class JoinGroupResponse(Message, frozen=True, order=True):
-    """G38. claims: of all members, for the one that leads."""
+    """G38."""
 
     correlation: Rank
     error: Error
     generation: int
     claims: SetOf[Claim]
+    """Of all members, for the one that leads."""
 
 
 class MemberAssignment(msgspec.Struct, frozen=True, order=True):
@@ -68,11 +68,12 @@ class MemberAssignment(msgspec.Struct, frozen=True, order=True):
 
 
 class SyncGroup(Message, frozen=True):
-    """G39. assignments: of all members, from the one that leads."""
+    """G39."""
 
     correlation: Rank
     generation: int
     assignments: SetOf[MemberAssignment]
+    """Of all members, from the one that leads."""
 
 
 class SyncGroupResponse(Message, frozen=True, order=True):
@@ -142,9 +143,10 @@ class ClassicCommit(Input, frozen=True):
 
 
 class MoveClassicCoordinator(Input, frozen=True):
-    """G49. Another broker leads the log, and has loaded it. tail: what its log has."""
+    """G49. Another broker leads the log, and has loaded it."""
 
     tail: ClassicTail
+    """What its log has."""
 
 
 # --- What comes to a member by itself

@@ -17,11 +17,12 @@ Rows = Mapping[int, Any]
 
 
 class State(NamedTuple):
-    """All rows, by what they are. known: what the coordinator knows of each member."""
+    """All rows, by what they are."""
 
     coordinator: ClassicCoordinator
     clients: Mapping[int, ClassicMember]
     known: Mapping[int, ClassicRecord]
+    """What the coordinator knows of each member."""
 
 
 def state_of(constants: Constants, rows: Rows) -> State:

@@ -21,31 +21,28 @@ ClassicState: TypeAlias = Literal["Empty", "Preparing", "Completing", "Stable"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="classic", tag_field="protocol"):
-    """The constants of a classic group.
-
-    members: their nodes, all above 0. partitions: of the topics that they subscribe to.
-    cooperative: only what moves is revoked (KIP-429), not all. max_coordinators: the number of
-    leader epochs that the log may have. max_correlation: after it, request numbers begin with 1
-    again.
-    """
+    """The constants of a classic group."""
 
     members: SetOf[int]
+    """Their nodes, all above 0."""
     partitions: SetOf[int]
+    """Of the topics that they subscribe to."""
     cooperative: bool
+    """Only what moves is revoked (KIP-429), not all."""
     max_coordinators: AtLeastOne
+    """The number of leader epochs that the log may have."""
     max_correlation: AtLeastOne
+    """After it, request numbers begin with 1 again."""
 
 
 class ClassicLog(msgspec.Struct, frozen=True):
-    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla).
-
-    leader: the leader's log after the committed record. tails: the same of any replica that may
-    lead; sorted.
-    """
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla)."""
 
     committed: ClassicImage
     leader: tuple[ClassicImage, ...]
+    """The leader's log after the committed record."""
     tails: SetOf[ClassicTail]
+    """The same of any replica that may lead; sorted."""
 
 
 class ClassicCoordinator(msgspec.Struct, frozen=True):

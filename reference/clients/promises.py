@@ -59,65 +59,75 @@ Reset = Literal["earliest", "latest", "none"]
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the promises depend on. Defaults are Kafka's own since 4.1.
-
-    log: a topic's partition, or the metadata log of the quorum (which has no acks, ISR or groups).
-    idempotence: the producer's; off, its retries may append twice. retries: whether it retries at
-    all. transactions: some producer of the partition is transactional. reads_from: the leader; one
-    follower for each consumer (KIP-392); or any replica at each request. one_client: some process
-    both appends and reads, so that it can miss its own record. asks_latest: some process both asks
-    where the log ends and reads, so that it can miss what it was told of. goes_back: some process
-    reads again from before where it had read to, so that it can miss what it has read. compaction:
-    whether a record may be gone once a later one has its key; keyed: each value is a pair
-    (key, value). late_requests: some transactional producer speaks TV1 (before KIP-890's second
-    part) and goes on after an unanswered request without initialising again. consumers: whether
-    they subscribe, and whether they then tell of their rebalances (listen). reset: of subscribers.
-    rebalance_s: how long a partition may be without a member, in seconds: session.timeout.ms,
-    max.poll.interval.ms and a heartbeat. transaction_s: transaction.timeout.ms of producers, in
-    seconds; ending_s: how long a producer may wait for the end of its transaction, or for its turn:
-    that, a sweep of its coordinator and max.block.ms.
-    """
+    """What the promises depend on. Defaults are Kafka's own since 4.1."""
 
     log: Literal["partition", "metadata"] = "partition"
+    """A topic's partition, or the metadata log of the quorum (which has no acks, ISR or groups)."""
     acks: Literal["0", "1", "all"] = "all"
     idempotence: bool = True
+    """The producer's; off, its retries may append twice."""
     retries: bool = True
+    """Whether it retries at all."""
     transactions: bool = False
+    """Some producer of the partition is transactional."""
     min_insync_replicas: int = 2
     replication_factor: int = 3
     elr: bool = True
     unclean_election: bool = False
     isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     reads_from: Literal["leader", "follower", "any"] = "leader"
+    """The leader; one follower for each consumer (KIP-392); or any replica at each request."""
     consumers: Literal["assign", "subscribe", "listen"] = "assign"
+    """Whether they subscribe, and whether they then tell of their rebalances (listen)."""
     one_client: bool = True
+    """Some process both appends and reads, so that it can miss its own record."""
     asks_latest: bool = False
+    """Some process both asks where the log ends and reads, so that it can miss what it was told of.
+    """
     goes_back: bool = False
+    """Some process reads again from before where it had read to, so that it can miss what it has
+    read.
+    """
     compaction: Compaction = "none"
+    """Whether a record may be gone once a later one has its key; keyed: each value is a pair (key,
+    value).
+    """
     late_requests: bool = False
+    """Some transactional producer speaks TV1 (before KIP-890's second part) and goes on after an
+    unanswered request without initialising again.
+    """
     reset: Reset = "latest"
+    """Of subscribers."""
     rebalance_s: float = 350.0
+    """How long a partition may be without a member, in seconds: session.timeout.ms,
+    max.poll.interval.ms and a heartbeat.
+    """
     transaction_s: float = 60.0
+    """transaction.timeout.ms of producers, in seconds."""
     ending_s: float = 130.0
+    """How long a producer may wait for the end of its transaction, or for its turn: that, a sweep
+    of its coordinator and max.block.ms.
+    """
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong.
-
-    leader_moves: new leaders after the first, elected from the ISR or ELR, planned ones included.
-    unclean_moves: from outside of both. lossy: replicas that lost records which were not yet
-    everywhere again: by a crash without page cache, or a torn write. disks_lost: replicas that came
-    back empty. zombie: a leader may have served reads after another was elected (network partition,
-    pause). expired: producers were idle for longer than their state is kept.
-    """
+    """What went wrong."""
 
     leader_moves: int = 0
+    """New leaders after the first, elected from the ISR or ELR, planned ones included."""
     unclean_moves: int = 0
+    """From outside of both."""
     lossy: int = 0
+    """Replicas that lost records which were not yet everywhere again: by a crash without page
+    cache, or a torn write.
+    """
     disks_lost: int = 0
+    """Replicas that came back empty."""
     network_partitions: int = 0
     zombie: bool = False
+    """A leader may have served reads after another was elected (network partition, pause)."""
     expired: bool = False
+    """Producers were idle for longer than their state is kept."""
 
 
 NOTHING: Final = Envelope()
@@ -133,24 +143,28 @@ def unseen(configuration: Configuration) -> Envelope:
 
 
 class Row(NamedTuple):
-    """What one cause takes away.
-
-    id: names the row. when: its condition in words; applies: the same. level: reads are at most so
-    consistent. durable: acknowledged appends survive. ordered: appends keep the order of real time.
-    nothing: nothing is promised at all. allows: anomalies by Jepsen's names (and ours). because:
-    the mechanism. source: rule ids and KIPs.
-    """
+    """What one cause takes away."""
 
     id: str
+    """Names the row."""
     when: str
+    """Its condition in words."""
     applies: Callable[[Configuration, Envelope], bool]
+    """The same."""
     because: str
+    """The mechanism."""
     source: str
+    """Rule ids and KIPs."""
     level: Level = Level.LINEARIZABLE
+    """Reads are at most so consistent."""
     durable: bool = True
+    """Acknowledged appends survive."""
     ordered: bool = True
+    """Appends keep the order of real time."""
     nothing: bool = False
+    """Nothing is promised at all."""
     allows: tuple[str, ...] = ()
+    """Anomalies by Jepsen's names (and ours)."""
 
 
 def _partition(configuration: Configuration) -> bool:
@@ -461,22 +475,24 @@ TABLE: Final[tuple[Row, ...]] = (
 
 
 class Promise(NamedTuple):
-    """What is promised.
-
-    level: of reads. durable: acknowledged appends survive. ordered: appends stand in the order of
-    real time. exactly_once: no append leaves two records. nothing: nothing at all is promised (the
-    other fields then say the least there is). allowed: anomaly to the reason that it is allowed.
-    rows: what took something away. because: in a sentence, why the level is not higher.
-    """
+    """What is promised."""
 
     level: Level
+    """Of reads."""
     durable: bool
+    """Acknowledged appends survive."""
     ordered: bool
+    """Appends stand in the order of real time."""
     exactly_once: bool
+    """No append leaves two records."""
     nothing: bool
+    """Nothing at all is promised (the other fields then say the least there is)."""
     allowed: dict[str, str]
+    """Anomaly to the reason that it is allowed."""
     rows: tuple[str, ...]
+    """What took something away."""
     because: str
+    """In a sentence, why the level is not higher."""
 
     def allows(self, anomaly: str) -> bool:
         return self.nothing or anomaly in self.allowed

@@ -18,10 +18,11 @@ CommitError: TypeAlias = Literal["NONE", "UNKNOWN_MEMBER_ID", "STALE_MEMBER_EPOC
 
 
 class OffsetFetch(groups.Message, frozen=True):
-    """G28. What is committed of the partition? offset: says nothing."""
+    """G28. What is committed of the partition?"""
 
     epoch: int
     offset: int
+    """Says nothing."""
 
 
 class OffsetCommit(groups.Message, frozen=True):
@@ -32,10 +33,11 @@ class OffsetCommit(groups.Message, frozen=True):
 
 
 class OffsetFetchResponse(groups.Message, frozen=True):
-    """G33. epoch: in which it was asked."""
+    """G33."""
 
     error: CommitError
     epoch: int
+    """In which it was asked."""
     offset: int
 
 
@@ -51,14 +53,12 @@ class OffsetCommitResponse(groups.Message, frozen=True, order=True):
 
 
 class CommitsRecord(groups.GroupRecord, frozen=True, order=True):
-    """A group after an operation.
-
-    offset: the committed one of the partition. since: the epoch in which its owner was assigned it;
-    0: no owner.
-    """
+    """A group after an operation."""
 
     offset: int = 0
+    """The committed one of the partition."""
     since: int = 0
+    """The epoch in which its owner was assigned it; 0: no owner."""
 
 
 class CommitsTail(groups.GroupTail, frozen=True, order=True):
@@ -93,11 +93,12 @@ class CommitTimeout(groups.Input, frozen=True):
 
 
 class AskedCommit(msgspec.Struct, frozen=True, order=True):
-    """What the application has asked for, in an epoch of its consumer. sent: it is in flight."""
+    """What the application has asked for, in an epoch of its consumer."""
 
     offset: int
     epoch: int
     sent: bool
+    """It is in flight."""
 
 
 Answer: TypeAlias = groups.GroupHeartbeatResponse | OffsetCommitResponse

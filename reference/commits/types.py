@@ -17,12 +17,10 @@ NO_POSITION: Final = -1
 
 
 class Constants(groups.Constants, frozen=True, tag="commits", tag_field="protocol"):
-    """followed: the partition whose offsets are followed.
-
-    It does not come and go, and nobody is static.
-    """
+    """It does not come and go, and nobody is static."""
 
     followed: int = 1
+    """The partition whose offsets are followed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,14 +42,12 @@ class CommitsCoordinator(groups.GroupCoordinator, frozen=True):
 
 
 class CommittingMember(groups.GroupMember, frozen=True):
-    """A member that commits.
-
-    position: NO_POSITION before it has received the committed offset. requested: commits, at most
-    one.
-    """
+    """A member that commits."""
 
     position: int
+    """NO_POSITION before it has received the committed offset."""
     requested: SetOf[AskedCommit]
+    """Commits, at most one."""
 
 
 INITIAL_COMMITTING_MEMBER: Final = CommittingMember(

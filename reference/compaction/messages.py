@@ -22,10 +22,11 @@ class AppendBatch(Tagged, frozen=True):
 
 
 class CopyBatches(Tagged, frozen=True):
-    """A follower fetches, with what its leader has left of them. covered: that of the leader."""
+    """A follower fetches, with what its leader has left of them."""
 
     batches: tuple[Batch, ...]
     covered: int
+    """That of the leader."""
 
 
 class CutReplica(Tagged, frozen=True):
@@ -52,9 +53,10 @@ class StartCleaning(Tagged, frozen=True):
 
 
 class CleanSegment(Tagged, frozen=True):
-    """A segment is written anew. expired: up to where the time of tombstones is over."""
+    """A segment is written anew."""
 
     expired: int
+    """Up to where the time of tombstones is over."""
 
 
 # --- A coordinator.

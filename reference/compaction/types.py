@@ -16,13 +16,12 @@ LoadState: TypeAlias = Literal["Idle", "Loading", "Loaded"]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="compaction", tag_field="protocol"):
-    """The constants of specs/compaction/CompactionRules.tla.
-
-    replicas: the brokers that have one. keys: of records; numbers stand for them.
-    """
+    """The constants of specs/compaction/CompactionRules.tla."""
 
     replicas: SetOf[Node]
+    """The brokers that have one."""
     keys: SetOf[AtLeastOne]
+    """Of records; numbers stand for them."""
 
     def __post_init__(self) -> None:
         assert self.replicas and self.keys, "there is a replica, and there is a key"
@@ -32,17 +31,17 @@ class Constants(msgspec.Struct, frozen=True, tag="compaction", tag_field="protoc
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The records of one write.
-
-    value: its name. keys: those written with it; removed: those of them that it removes
-    (tombstones); kept: those that are still there; none: it is a hole.
-    """
+    """The records of one write."""
 
     offset: int
     value: int
+    """Its name."""
     keys: SetOf[int]
+    """Those written with it."""
     removed: SetOf[int]
+    """Those of them that it removes (tombstones)."""
     kept: SetOf[int]
+    """Those that are still there; none: it is a hole."""
 
 
 class LoadedKey(msgspec.Struct, frozen=True, gc=False, order=True):

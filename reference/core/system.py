@@ -85,21 +85,20 @@ FIRST: Final = -1
 
 
 class Move(NamedTuple):
-    """An input for a node, and how it comes.
-
-    place: in the mail, or among the held messages, where equal ones must be told apart.
-    """
+    """An input for a node, and how it comes."""
 
     kind: Kind
     node: int
     input: KnownInput
     place: int = FIRST
+    """In the mail, or among the held messages, where equal ones must be told apart."""
 
 
 class Configuration(NamedTuple):
-    """Everything there is at one moment. states: in the order of `System.nodes`."""
+    """Everything there is at one moment."""
 
     states: tuple[State, ...]
+    """In the order of `System.nodes`."""
     mail: tuple[Message, ...] = ()
     held: tuple[Message, ...] = ()
     urgent: tuple[Message, ...] = ()
@@ -107,10 +106,11 @@ class Configuration(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What a move does. step: None, if the message was lost on arrival."""
+    """What a move does."""
 
     after: Configuration
     step: Step | None
+    """None, if the message was lost on arrival."""
 
 
 def world_of(protocol: Protocol) -> World:

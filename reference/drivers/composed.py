@@ -46,12 +46,13 @@ input   what the step consumed; `0>1` is from node 0 to node 1; then what it sen
 
 
 class ComposedScenario(msgspec.Struct, frozen=True, kw_only=True):
-    """All runs of a composition. palettes: of each component."""
+    """All runs of a composition."""
 
     name: str
     sentence: str
     composition: Composition
     palettes: Mapping[str, Any]
+    """Of each component."""
 
 
 @cache

@@ -51,22 +51,24 @@ class Message(Input, frozen=True):
 
 
 class GroupHeartbeat(Message, frozen=True):
-    """G10, G23. given: of AllFields; subscribed and owned are empty where they are not given."""
+    """G10, G23."""
 
     correlation: Rank
     epoch: int
     given: SetOf[Given]
+    """Of AllFields; subscribed and owned are empty where they are not given."""
     subscribed: SetOf[int]
     owned: SetOf[int]
 
 
 class GroupHeartbeatResponse(Message, frozen=True, order=True):
-    """G18. tells: whether it has an assignment."""
+    """G18."""
 
     correlation: Rank
     error: Error
     epoch: int
     tells: bool
+    """Whether it has an assignment."""
     assigned: SetOf[int]
 
 
@@ -86,18 +88,17 @@ class MemberRecord(msgspec.Struct, frozen=True, order=True):
 
 
 class GroupRecord(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
-    """What a group is after an operation.
-
-    held: the partitions that have an owner. grown: those of the growing ones that its metadata has;
-    gone: those that it had.
-    """
+    """What a group is after an operation."""
 
     epoch: int
     target_epoch: int
     members: ByNode[MemberRecord]
     held: SetOf[int]
+    """The partitions that have an owner."""
     grown: SetOf[int] = ()
+    """Those of the growing ones that its metadata has."""
     gone: SetOf[int] = ()
+    """Those that it had."""
 
 
 class GroupTail(msgspec.Struct, frozen=True, order=True):
@@ -135,9 +136,10 @@ class GroupCommit(Input, frozen=True):
 
 
 class MoveCoordinator(Input, frozen=True):
-    """G6, G7. Another broker leads the log, and has loaded it. tail: what its log has."""
+    """G6, G7. Another broker leads the log, and has loaded it."""
 
     tail: GroupTail
+    """What its log has."""
 
 
 # --- What comes to a member by itself
@@ -188,14 +190,13 @@ class LeaderEvent(Input, frozen=True):
 
 
 class GroupWrite(Input, frozen=True):
-    """The leader writes, or what another one wrote is fetched.
-
-    assigned: what the member has then; removed: it is none any more.
-    """
+    """The leader writes, or what another one wrote is fetched."""
 
     member: Node
     assigned: SetOf[int]
+    """What the member has then."""
     removed: bool
+    """It is none any more."""
 
 
 class ReplaceMember(Input, frozen=True):
@@ -266,12 +267,14 @@ class AutoCommit(Input, frozen=True):
 class ForgetTopic(Input, frozen=True):
     """G36.
 
-    The partition's topic is deleted, and made anew with its name. coordinated: somebody coordinates
-    the group then; else what follows has the next one do once it has loaded.
+    The partition's topic is deleted, and made anew with its name.
     """
 
     partition: int
     coordinated: bool
+    """Somebody coordinates the group then; else what follows has the next one do once it has
+    loaded.
+    """
 
 
 class SendTxnOffsets(Input, frozen=True):
@@ -281,17 +284,18 @@ class SendTxnOffsets(Input, frozen=True):
 
 
 class EndTransaction(Input, frozen=True, omit_defaults=True):
-    """The transaction's marker is in the log. commits: or it is aborted."""
+    """The transaction's marker is in the log."""
 
     commits: bool
+    """Or it is aborted."""
     producer: int = OWN
 
 
 class TransactionMarker(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
-    """transaction: which one it ends. commits: or it aborts it."""
-
     transaction: int
+    """Which one it ends."""
     commits: bool
+    """Or it aborts it."""
     producer: int = OWN
 
 
@@ -368,11 +372,10 @@ MigrationPolicy: TypeAlias = Literal["Bidirectional", "Upgrade"]
 
 
 class StartConsumer(Input, frozen=True):
-    """cooperative: as a classic member it keeps what it has while it joins (KIP-429)."""
-
     member: Node
     protocol: GroupProtocol
     cooperative: bool
+    """As a classic member it keeps what it has while it joins (KIP-429)."""
 
 
 class CloseConsumer(Input, frozen=True):
@@ -428,9 +431,10 @@ class CompleteJoin(Input, frozen=True):
 
 
 class MoveMigrated(Input, frozen=True):
-    """G49. Another broker coordinates the group. policy: group.consumer.migration.policy."""
+    """G49. Another broker coordinates the group."""
 
     policy: MigrationPolicy
+    """group.consumer.migration.policy."""
 
 
 MESSAGES: Final = (GroupHeartbeat, GroupHeartbeatResponse)

@@ -35,20 +35,18 @@ ClientState: TypeAlias = Literal[
 class Constants(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="groups", tag_field="protocol"
 ):
-    """members: their nodes, all above 0.
-
-    partitions: of the topics that they subscribe to. max_coordinators: how many leader epochs the
-    log may have. max_correlation: after it, numbers of heartbeats begin with 1 again. static: the
-    instance ids, of each the members that have it; the first members come first. growing: the
-    partitions that come and go.
-    """
-
     members: SetOf[int]
+    """Their nodes, all above 0."""
     partitions: SetOf[int]
+    """Of the topics that they subscribe to."""
     max_coordinators: AtLeastOne
+    """How many leader epochs the log may have."""
     max_correlation: AtLeastOne
+    """After it, numbers of heartbeats begin with 1 again."""
     static: SetOf[SetOf[Node]] = ()
+    """The instance ids, of each the members that have it; the first members come first."""
     growing: SetOf[int] = ()
+    """The partitions that come and go."""
 
     def __post_init__(self) -> None:
         of = [n for each in self.static for n in each]
@@ -61,26 +59,23 @@ class Constants(
 
 
 class OffsetsLog(msgspec.Struct, frozen=True):
-    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla).
-
-    leader: what its log has after the committed record. tails: what the log of any replica that may
-    lead has; sorted.
-    """
+    """The group's partition of __consumer_offsets (specs/common/GroupLog.tla)."""
 
     committed: GroupRecord
     leader: tuple[GroupRecord, ...]
+    """What its log has after the committed record."""
     tails: SetOf[GroupTail]
+    """What the log of any replica that may lead has; sorted."""
 
 
 class GroupCoordinator(msgspec.Struct, frozen=True):
-    """The coordinator (specs/groups/GroupHandlers.tla).
-
-    leader_epoch: of its partition. waiting: answers; sorted.
-    """
+    """The coordinator (specs/groups/GroupHandlers.tla)."""
 
     leader_epoch: int
+    """Of its partition."""
     log: OffsetsLog
     waiting: SetOf[GroupHeartbeatResponse]
+    """Answers; sorted."""
 
 
 class GroupMember(msgspec.Struct, frozen=True):
@@ -102,25 +97,25 @@ class GroupMember(msgspec.Struct, frozen=True):
 
 
 class GroupEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the group's log (specs/groups/GroupReplay.tla).
-
-    exists: it is no tombstone. away: the member has left for a while, and keeps what it has (G19).
-    """
+    """An entry of the group's log (specs/groups/GroupReplay.tla)."""
 
     offset: int
     kind: Literal["Member", "Current"]
     member: Node
     exists: bool
+    """It is no tombstone."""
     epoch: int
     assigned: SetOf[int]
     away: bool = False
+    """The member has left for a while, and keeps what it has (G19)."""
 
 
 class ReadMember(msgspec.Struct, frozen=True):
-    """What a broker has read of a member. id: the epoch of the batch that gave it its id."""
+    """What a broker has read of a member."""
 
     known: bool
     id: int
+    """The epoch of the batch that gave it its id."""
     epoch: int
     assigned: SetOf[int]
 
@@ -210,11 +205,7 @@ class GroupOffsets(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MigratedMember(msgspec.Struct, frozen=True):
-    """What is recorded of a member (specs/groups/GroupMigration.tla).
-
-    owned: what it said it had when it joined last, as a classic one. left: it is none any more,
-    which is not recorded.
-    """
+    """What is recorded of a member (specs/groups/GroupMigration.tla)."""
 
     protocol: Literal["None", "Classic", "Consumer"]
     epoch: int
@@ -222,20 +213,20 @@ class MigratedMember(msgspec.Struct, frozen=True):
     assigned: SetOf[int]
     pending: SetOf[int]
     owned: SetOf[int]
+    """What it said it had when it joined last, as a classic one."""
     left: bool
+    """It is none any more, which is not recorded."""
 
 
 class MigratingClient(msgspec.Struct, frozen=True):
-    """A consumer of either protocol.
-
-    cooperative: it keeps what it has while it joins. One that has Joined waits for all to have
-    joined. epoch: or generation, that it knows.
-    """
+    """A consumer of either protocol."""
 
     protocol: Literal["None", "Classic", "Consumer"]
     cooperative: bool
+    """It keeps what it has while it joins. One that has Joined waits for all to have joined."""
     state: Literal["Closed", "Joining", "Joined", "Syncing", "Stable"]
     epoch: int
+    """Or generation, that it knows."""
     owned: SetOf[int]
 
 

@@ -28,11 +28,12 @@ class Result(NamedTuple):
 
 
 class LocalMove(NamedTuple):
-    """A node, an action and an input that is no message. budget: what it spends, or None."""
+    """A node, an action and an input that is no message."""
 
     action: str
     input: InputLike
     budget: str | None
+    """What it spends, or None."""
 
 
 class Composition(ABC):
@@ -40,23 +41,25 @@ class Composition(ABC):
 
     Besides rows, a state has a network, what has been spent of the budgets, and perhaps a log that
     nodes share: records are appended by sending them and never go away.
-
-    places: the dump's variables that hold rows, each with whose; together they are `nodes`. shared:
-    the dump's variable that holds the shared log; empty: there is none. moves: the actions that may
-    happen, by name. budgets: how much may be spent of what. messages: the types of what somebody
-    must have sent. in_turns: whether a step may be several of the specification's, as append and
-    flush in one, which TLC could not judge as one.
     """
 
     name: str
     constants: Any
     nodes: tuple[int, ...]
     places: Sequence[tuple[str, tuple[int, ...]]]
+    """The dump's variables that hold rows, each with whose; together they are `nodes`."""
     shared: str = ""
+    """The dump's variable that holds the shared log; empty: there is none."""
     moves: frozenset[str]
+    """The actions that may happen, by name."""
     budgets: Mapping[str, int]
+    """How much may be spent of what."""
     messages: tuple[type[Any], ...]
+    """The types of what somebody must have sent."""
     in_turns: bool = False
+    """Whether a step may be several of the specification's, as append and flush in one, which TLC
+    could not judge as one.
+    """
 
     @abstractmethod
     def initial(self) -> Sequence[RowLike]:

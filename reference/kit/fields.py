@@ -86,19 +86,19 @@ def put(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
 
 
 class Field(NamedTuple):
-    """What one field holds.
-
-    many: SET or BY_NODE where it is one of these. is_tuple: that, or a sequence. of: the kind of
-    the number that it is, or that its members are. structs: the types that it, or a member, may be
-    of. type: its annotation, or that of a member.
-    """
+    """What one field holds."""
 
     name: str
     many: Kind | None
+    """SET or BY_NODE where it is one of these."""
     is_tuple: bool
+    """That, or a sequence."""
     of: Kind | None
+    """The kind of the number that it is, or that its members are."""
     structs: tuple[type[msgspec.Struct], ...]
+    """The types that it, or a member, may be of."""
     type: Any
+    """Its annotation, or that of a member."""
 
     @property
     def spec_name(self) -> str:

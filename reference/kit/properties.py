@@ -37,37 +37,36 @@ class View:
 
 
 class Property(NamedTuple):
-    """A named property.
-
-    check: of the constants and of all rows (by node) before and after a step; what is wrong, in
-    words, or None. misses: what is wrong and yet keeps it. view: how it sees states, if not as
-    rows; of_states: `check`, of the states before and after, or, if it is no property of_steps, of
-    the one after; looks_at: the fields of a state that it looks at; none: it may look at all there
-    is.
-    """
+    """A named property."""
 
     name: str
     sentence: str
     check: Check
+    """Of the constants and of all rows (by node) before and after a step; what is wrong, in words,
+    or None.
+    """
     misses: str = ""
+    """What is wrong and yet keeps it."""
     view: View | None = None
+    """How it sees states, if not as rows."""
     of_states: Check | None = None
+    """`check`, of the states before and after, or, if it is no property of_steps, of the one after.
+    """
     of_steps: bool = True
     looks_at: tuple[str, ...] = ()
+    """The fields of a state that it looks at; none: it may look at all there is."""
 
 
 class Invariant(NamedTuple):
-    """A named property: "state" looks at the state after a step, "step" also at that before it.
-
-    check: asked with all that properties of the protocol may look at, in the order it is given in.
-    misses: what is wrong and yet keeps it.
-    """
+    """A named property: "state" looks at the state after a step, "step" also at that before it."""
 
     name: str
     sentence: str
     kind: Literal["state", "step"]
     check: Check
+    """Asked with all that properties of the protocol may look at, in the order it is given in."""
     misses: str = ""
+    """What is wrong and yet keeps it."""
 
 
 def asked_with(function: Callable[..., T], given: Sequence[str]) -> Callable[..., T]:

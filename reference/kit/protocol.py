@@ -28,29 +28,28 @@ from kraftcheck.reference.kit.sometimes import Sometimes
 class Case(NamedTuple):
     """A case of a handler that the spec knows as an action of its own, `Step_HandleX_Label`, which
     is disabled in every other case.
-
-    input: of another type there is no such case. holds: of the row before and the input, never of
-    the outcome.
     """
 
     label: str
     input: type[msgspec.Struct]
+    """Of another type there is no such case."""
     holds: Callable[[Any, Any], bool]
+    """Of the row before and the input, never of the outcome."""
 
 
 class Hidden(NamedTuple):
-    """What is known of the fields that a foreign trace of a kind of node may hide.
-
-    module: of specs/*/steps, with the sets of values that are tried. impossible: a field of a row
-    with a value that none has. complete: fields of inputs whose sets leave nothing out, by their
-    name or by that of the input and their own. seen: fields whose sets leave nothing out if this
-    field of the row after the step was logged.
-    """
+    """What is known of the fields that a foreign trace of a kind of node may hide."""
 
     module: str
+    """Of specs/*/steps, with the sets of values that are tried."""
     impossible: Mapping[str, Any]
+    """A field of a row with a value that none has."""
     complete: frozenset[str]
+    """Fields of inputs whose sets leave nothing out, by their name or by that of the input and
+    their own.
+    """
     seen: Mapping[str, str]
+    """Fields whose sets leave nothing out if this field of the row after the step was logged."""
 
     def __hash__(self) -> int:
         return hash(self.module)
@@ -59,53 +58,62 @@ class Hidden(NamedTuple):
 class Beginning(NamedTuple):
     """What handlers do not look at of a row's logs: what they begin with (traces/steps/slicing.py
     says what is made of that, and when it is sound).
-
-    actions: by which steps are judged that look at no more. logs: the fields, each by the way to
-    it. ends: behind which record a beginning may end. noted: sets to which positions are only
-    added, those of functions in each entry.
     """
 
     actions: frozenset[str]
+    """By which steps are judged that look at no more."""
     logs: tuple[str, ...] = ()
+    """The fields, each by the way to it."""
     ends: Callable[[Any], bool] = lambda record: False
+    """Behind which record a beginning may end."""
     noted: tuple[str, ...] = ()
+    """Sets to which positions are only added, those of functions in each entry."""
 
 
 class NodeKind(NamedTuple):
-    """What there is to know of a kind of node.
-
-    name: no two kinds have one. module: of the specification, with an operator for each action.
-    row: the type of its rows. inputs: the types of what it receives. initial: the first row under
-    these constants; first_row: the same in the spec, of node n. is_running: whether messages reach
-    it; unsaid, they always do; running: the spec's operator for that. role: in a word, for
-    explanations. cases: of its handlers. shifted: the actions that only compare positions, pass
-    them on and count from them; of the others, most do not mention them, and those that make rows
-    from nothing begin with `first_position`. ranked: under these constants, what the ranks of a
-    step become, where handlers count from them (`ranks_apart`). renames: it is none of the nodes
-    that are alike, and compares them for equality only. beginning: of its logs. hidden: of foreign
-    traces that tell rows in part.
-    operators: what their names begin with, before the action. replaces: operators of the modules
-    that its module extends, each with what stands in its place, as a cfg says it.
-    """
+    """What there is to know of a kind of node."""
 
     name: str
+    """No two kinds have one."""
     module: str
+    """Of the specification, with an operator for each action."""
     row: type[msgspec.Struct]
+    """The type of its rows."""
     inputs: tuple[type[msgspec.Struct], ...]
+    """The types of what it receives."""
     initial: Callable[[Any], Any]
+    """The first row under these constants."""
     role: Callable[[Any], str]
+    """In a word, for explanations."""
     first_row: str = "InitialRow(n)"
+    """The same in the spec, of node n."""
     is_running: Callable[[Any], bool] = lambda row: True
+    """Whether messages reach it; unsaid, they always do."""
     running: str = ""
+    """The spec's operator for that."""
     cases: tuple[Case, ...] = ()
+    """Of its handlers."""
     shifted: frozenset[str] = frozenset()
+    """The actions that only compare positions, pass them on and count from them; of the others,
+    most do not mention them, and those that make rows from nothing begin with `first_position`.
+    """
     first_position: int = 0
     ranked: Callable[[Any, Collection[int]], Mapping[int, int]] | None = None
+    """Under these constants, what the ranks of a step become, where handlers count from them
+    (`ranks_apart`).
+    """
     renames: bool = False
+    """It is none of the nodes that are alike, and compares them for equality only."""
     beginning: Beginning | None = None
+    """Of its logs."""
     hidden: Hidden | None = None
+    """Of foreign traces that tell rows in part."""
     operators: str = "Step_"
+    """What their names begin with, before the action."""
     replaces: tuple[tuple[str, str], ...] = ()
+    """Operators of the modules that its module extends, each with what stands in its place, as a
+    cfg says it.
+    """
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -138,44 +146,47 @@ def ranks_apart(ranks: Iterable[int], steps: Iterable[int]) -> dict[int, int]:
 class SharedLog(NamedTuple):
     """A log that nodes share: records are sent to its address, and read from it in its order.
 
-    writer: the one node that sends them. written, read: the message and the input, each with
-    `records` from `offset` on. first: the offset of the first record.
+    written, read: the message and the input, each with `records` from `offset` on.
     """
 
     address: int
     writer: int
+    """The one node that sends them."""
     written: type[Any]
     read: type[Any]
     first: int
+    """The offset of the first record."""
 
 
 class CoordinatorLog(NamedTuple):
     """The log of a coordinator, as a node has it: the field `log` of its row, with what is
     committed, what its leader has behind it, and what others may have there
     (specs/common/TailLog.tla). In a cluster it is a partition (reference/cluster/sim).
-
-    node: whose it is. elected: the input with which another leader takes over, made of its tail.
-    said: of a record, what the log says then, by key, in an order that is always the same; None:
-    nothing of it.
     """
 
     node: int
+    """Whose it is."""
     elected: type[Any]
+    """The input with which another leader takes over, made of its tail."""
     said: Callable[[Any], Mapping[str, Any]]
+    """Of a record, what the log says then, by key, in an order that is always the same; None:
+    nothing of it.
+    """
 
 
 class Witness(NamedTuple):
     """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/witness).
 
-    classes: the one that is a node. fewest, most, usual: of how many nodes runs by chance are.
-    under: the protocol under whose name they are driven; empty: its own.
+    fewest, most, usual: of how many nodes runs by chance are.
     """
 
     classes: str
+    """The one that is a node."""
     fewest: int
     most: int
     usual: int
     under: str = ""
+    """The protocol under whose name they are driven; empty: its own."""
 
 
 HISTORY: Final = -1
@@ -218,50 +229,55 @@ def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
 class Asked(NamedTuple):
     """What a step tells of a client: it asks for something.
 
-    id: names the operation, once and for all; asking again with it is a retry, and no operation of
-    its own. op, argument: what is asked, as the model knows it. key: of which object.
+    op, argument: what is asked, as the model knows it.
     """
 
     id: Hashable
+    """Names the operation, once and for all; asking again with it is a retry, and no operation of
+    its own.
+    """
     op: str
     argument: int | None = None
     key: int = 0
+    """Of which object."""
 
 
 class Answered(NamedTuple):
-    """What a step tells of a client: it has the answer to what it asked; of several the first.
-
-    result: a number, several, or none. outcome: `ok`; or `fail`, if nothing came of it and never
-    will. What is never answered may take effect at any time, or never.
-    """
+    """What a step tells of a client: it has the answer to what it asked; of several the first."""
 
     id: Hashable
     result: int | tuple[int, ...] | None = None
+    """A number, several, or none."""
     outcome: str = "ok"
+    """`ok`; or `fail`, if nothing came of it and never will. What is never answered may take effect
+    at any time, or never.
+    """
 
 
 class ClientPromise(NamedTuple):
-    """What a protocol promises to its clients: all of them together see one object.
-
-    model: makes the object, a `Model` of traces/checkers/sequential.py, or tells the name of one
-    that traces/jobs/promised.py has; histories must be linearizable by it. told: what a step tells
-    of clients, in its order, of the constants, the node, its row before, the input and the outcome.
-    """
+    """What a protocol promises to its clients: all of them together see one object."""
 
     model: Callable[[], Any]
+    """Makes the object, a `Model` of traces/checkers/sequential.py, or tells the name of one that
+    traces/jobs/promised.py has; histories must be linearizable by it.
+    """
     told: Callable[[Any, int, Any, Any, Outcome], Iterable[Asked | Answered]]
+    """What a step tells of clients, in its order, of the constants, the node, its row before, the
+    input and the outcome.
+    """
 
 
 class Calm(NamedTuple):
-    """What is asked of the end of a run, steered or not, where nothing disturbs any more.
-
-    inputs: local ones that come then whenever they can; no other one does, and no message is lost,
-    doubled or overtaken. missing: of the constants and all rows in the end, what must have come
-    about and has not, in words; or empty.
-    """
+    """What is asked of the end of a run, steered or not, where nothing disturbs any more."""
 
     inputs: tuple[type[Any], ...]
+    """Local ones that come then whenever they can; no other one does, and no message is lost,
+    doubled or overtaken.
+    """
     missing: Callable[[Any, Mapping[int, Any]], str]
+    """Of the constants and all rows in the end, what must have come about and has not, in words; or
+    empty.
+    """
 
 
 class Judge(TypingProtocol):
@@ -337,60 +353,68 @@ class World:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Protocol:
-    """What there is to know of a protocol.
-
-    constants: the type of its constants, which name it (L8) by their tag. messages: all types of
-    them. outsiders: addresses that are no nodes; messages from `clients` need no sender. names: of
-    addresses that are told by a letter; spelt: those in words. alike: what the nodes are called
-    that are alike. Under some constants, peers: the nodes that are alike, sorted, of whom functions
-    by node have an entry each; apart: sets of them whose members handlers know from the others,
-    but not from each other; nodes: all that take steps; kind_of: of one of them; handlers: with
-    what a bug has put in the place of rules. rules: the classes of its named decisions, which are
-    made of constants. handler_classes: of handlers that a bug may replace, made of constants and
-    rules. properties: what it promises; each has a name and a sentence.
-    log: what the log that clients use is called in histories; empty: as the scenario.
-    earlier: of a node that is another one as it was, that one; it takes steps only where it is
-    there at all, enters in a row that the other had, and writes nothing.
-    shared: a log that nodes share. relisted: by action, whether a step of it may have the first
-    constants in a run that has the second.
-    unmentioned: by field of the constants, the value under which steps are judged to which it does
-    not matter. modules: the folder of its specification; empty: the kit's own. extends: the name of
-    a protocol of the kit whose handlers it takes steps by: modules of that are its own as well, and
-    its messages of the same names may have other fields. asks: names of others of the kit, whose
-    rules it asks, and no more of them.
-    witness: classes of Kafka that take the same steps.
-    coordinated: the log of its coordinator, which may be a partition.
-    """
+    """What there is to know of a protocol."""
 
     name: str
     sentence: str
     constants: type[Any]
+    """The type of its constants, which name it (L8) by their tag."""
     kinds: tuple[NodeKind, ...]
     messages: tuple[type[Any], ...]
+    """All types of them."""
     peers: Callable[[Any], tuple[int, ...]]
     nodes: Callable[[Any], tuple[int, ...]]
+    """All that take steps."""
     kind_of: Callable[[Any, int], NodeKind]
+    """Of one of them."""
     apart: Callable[[Any], tuple[tuple[int, ...], ...]] = lambda constants: ()
+    """Sets of them whose members handlers know from the others, but not from each other."""
     handlers: Callable[[Any, Substitution], Handlers]
+    """With what a bug has put in the place of rules."""
     rules: tuple[type[Any], ...]
+    """The classes of its named decisions, which are made of constants."""
     handler_classes: tuple[type[Any], ...] = ()
+    """Of handlers that a bug may replace, made of constants and rules."""
     properties: tuple[Any, ...] = ()
+    """What it promises; each has a name and a sentence."""
     sometimes: tuple[Sometimes, ...] = ()
     outsiders: frozenset[int] = frozenset()
+    """Addresses that are no nodes; messages from `clients` need no sender."""
     clients: frozenset[int] = frozenset()
     alike: str = "nodes"
+    """What the nodes are called that are alike. Under some constants, peers: the nodes that are
+    alike, sorted, of whom functions by node have an entry each.
+    """
     names: Mapping[int, str] = field(default_factory=dict)
+    """Of addresses that are told by a letter."""
     spelt: Mapping[int, str] = field(default_factory=dict)
+    """Those in words."""
     log: str = ""
+    """What the log that clients use is called in histories; empty: as the scenario."""
     earlier: Mapping[int, int] = field(default_factory=dict)
+    """Of a node that is another one as it was, that one; it takes steps only where it is there at
+    all, enters in a row that the other had, and writes nothing.
+    """
     shared: SharedLog | None = None
+    """A log that nodes share."""
     relisted: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
+    """By action, whether a step of it may have the first constants in a run that has the second."""
     unmentioned: Mapping[str, Any] = field(default_factory=dict)
+    """By field of the constants, the value under which steps are judged to which it does not
+    matter.
+    """
     modules: str = ""
+    """The folder of its specification; empty: the kit's own."""
     extends: str = ""
+    """The name of a protocol of the kit whose handlers it takes steps by: modules of that are its
+    own as well, and its messages of the same names may have other fields.
+    """
     asks: tuple[str, ...] = ()
+    """Names of others of the kit, whose rules it asks, and no more of them."""
     witness: Witness | None = None
+    """Classes of Kafka that take the same steps."""
     coordinated: CoordinatorLog | None = None
+    """The log of its coordinator, which may be a partition."""
     world: World | None = None
 
     @property
@@ -402,34 +426,37 @@ class Protocol:
 class Join(NamedTuple):
     """What has a component do something because another did.
 
-    sentence: says it. of, to: components by name. inputs: local inputs of `to`, which come by this
-    join alone. leads: which of them a step of `of` leads to, each with its node, in their order; of
-    the node, its row before, the input and the outcome. They come later, in the order in which they
-    are due, each once; what is disabled when its turn comes, or is for a node that `to` does not
-    have, does not come at all.
+    of, to: components by name.
     """
 
     sentence: str
+    """Says it."""
     of: str
     to: str
     inputs: tuple[type[Any], ...]
+    """Local inputs of `to`, which come by this join alone."""
     leads: Callable[[int, Any, Any, Outcome], Iterable[tuple[int, Any]]]
+    """Which of them a step of `of` leads to, each with its node, in their order; of the node, its
+    row before, the input and the outcome. They come later, in the order in which they are due, each
+    once; what is disabled when its turn comes, or is for a node that `to` does not have, does not
+    come at all.
+    """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Composition:
-    """Protocols that run side by side, joined. Each component takes steps as if it were alone.
-
-    name: of the scenario of its runs; no protocol has it. parts: the protocol of each component, by
-    the component's name; each has a `World`. properties: of all together; `check` is given the
-    components' constants, and their rows before and after a step, by name.
-    """
+    """Protocols that run side by side, joined. Each component takes steps as if it were alone."""
 
     name: str
+    """Of the scenario of its runs; no protocol has it."""
     sentence: str
     parts: Mapping[str, Protocol]
+    """The protocol of each component, by the component's name; each has a `World`."""
     joins: tuple[Join, ...] = ()
     properties: tuple[Property, ...] = ()
+    """Of all together; `check` is given the components' constants, and their rows before and after
+    a step, by name.
+    """
 
     def __post_init__(self) -> None:
         strange = [end for join in self.joins for end in (join.of, join.to)]

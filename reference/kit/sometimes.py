@@ -18,16 +18,16 @@ GIVEN: Final = ("constants", "node", "before", "input", "after", "sent")
 
 
 class Sometimes(NamedTuple):
-    """A condition on single steps.
-
-    inputs: the types of input whose steps it may hold of. holds: of what GIVEN names: the
-    constants, the node, the row before, the input, the row after, and the messages sent.
-    """
+    """A condition on single steps."""
 
     name: str
     sentence: str
     inputs: tuple[type[Any], ...]
+    """The types of input whose steps it may hold of."""
     holds: Callable[..., bool]
+    """Of what GIVEN names: the constants, the node, the row before, the input, the row after, and
+    the messages sent.
+    """
 
 
 class Conditions:

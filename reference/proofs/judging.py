@@ -21,16 +21,13 @@ import z3
 
 @dataclass(frozen=True)
 class Verdict:
-    """broken: the goals that do not follow, in their order.
-
-    undecided: those of which the solver does not know, and why in reason. model: a state in which
-    the first of the broken fails.
-    """
-
     broken: tuple[str, ...] = ()
+    """The goals that do not follow, in their order."""
     undecided: tuple[str, ...] = ()
+    """Those of which the solver does not know, and why in reason."""
     reason: str = ""
     model: z3.ModelRef | None = None
+    """A state in which the first of the broken fails."""
 
 
 def judge(

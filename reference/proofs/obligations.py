@@ -25,35 +25,36 @@ T = TypeVar("T")
 
 
 class Proof(NamedTuple):
-    """What is proved of a protocol: the value PROOF of `proof/proof.py` in its folder.
-
-    obligations: the names of those that some of the properties need. discharge: one of them, by the
-    number of nodes, its name, the rules that the handlers have, and milliseconds for a question.
-    """
+    """What is proved of a protocol: the value PROOF of `proof/proof.py` in its folder."""
 
     properties: tuple[str, ...]
     obligations: Callable[[Sequence[str]], list[str]]
+    """The names of those that some of the properties need."""
     discharge: Callable[[int, str, type[Any], int], Obligation]
+    """One of them, by the number of nodes, its name, the rules that the handlers have, and
+    milliseconds for a question.
+    """
 
 
 @dataclass
 class Obligation:
-    """name: what is to be shown.
-
-    status. seconds: of processor time, the solver's and the paths'. paths: how many were looked at.
-    broken: the parts that fail, if any do, on the first path on which one does; state: the
-    counterexample to induction, in readable lines; reason: why it is unknown. asked: which rules of
-    a bug's it came to.
-    """
+    """status."""
 
     name: str
+    """What is to be shown."""
     status: Status = "proved"
     seconds: float = 0.0
+    """Of processor time, the solver's and the paths'."""
     paths: int = 0
+    """How many were looked at."""
     broken: str = ""
+    """The parts that fail, if any do, on the first path on which one does."""
     state: list[str] = field(default_factory=list)
+    """The counterexample to induction, in readable lines."""
     reason: str = ""
+    """Why it is unknown."""
     asked: list[str] = field(default_factory=list)
+    """Which rules of a bug's it came to."""
 
     def unknown(self, reason: str) -> None:
         """Notes why it is not known whether it holds."""

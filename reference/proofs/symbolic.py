@@ -31,13 +31,10 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Path(Generic[T]):
-    """condition: what must hold of the symbols for the code to go this way.
-
-    result: what it made.
-    """
-
     condition: list[z3.BoolRef]
+    """What must hold of the symbols for the code to go this way."""
     result: T
+    """What it made."""
 
 
 class _Fork:

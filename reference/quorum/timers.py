@@ -173,16 +173,14 @@ ROLE_TIMERS: dict[Role, tuple[Timer, ...]] = {
 
 
 class Kinds(NamedTuple):
-    """Types of messages that matter to timers. Layers of the quorum have more of them.
-
-    requests: each is answered, or times out. fetches: by these a leader knows that its followers
-    live. answers: by these a follower knows that its leader does, if they have one of the errors in
-    `well`.
-    """
+    """Types of messages that matter to timers. Layers of the quorum have more of them."""
 
     requests: tuple[type[Any], ...] = REQUESTS
+    """Each is answered, or times out."""
     fetches: tuple[type[Any], ...] = (FetchRequest,)
+    """By these a leader knows that its followers live."""
     answers: tuple[type[Any], ...] = (FetchResponse,)
+    """By these a follower knows that its leader does, if they have one of the errors in `well`."""
     well: tuple[str, ...] = ("NONE",)
 
 

@@ -59,11 +59,11 @@ class QuorumSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Replayed(NamedTuple):
-    """made: the moves that were made. skipped: those that were not possible."""
-
     schedule: AnySchedule
     made: tuple[str, ...]
+    """The moves that were made."""
     skipped: tuple[ImpossibleMove, ...]
+    """Those that were not possible."""
     failure: Failure | None
 
 

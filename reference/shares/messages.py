@@ -48,15 +48,13 @@ class ShareFetch(Message, frozen=True):
 
 
 class DeliveredRecord(msgspec.Struct, frozen=True, order=True):
-    """A record in a consumer's hands.
-
-    incarnation: that handed it out. Kafka's answer does not have it; properties need it.
-    """
+    """A record in a consumer's hands."""
 
     offset: int
     count: int
     leader_epoch: int
     incarnation: int
+    """That handed it out. Kafka's answer does not have it; properties need it."""
 
 
 class ShareFetchResponse(Message, frozen=True):
@@ -85,10 +83,9 @@ class ShareAcknowledgeResponse(Message, frozen=True):
 
 
 class ReadShareGroupState(Message, frozen=True):
-    """incarnation: Kafka's request does not have it (docs/shares.md)."""
-
     leader_epoch: int
     incarnation: int
+    """Kafka's request does not have it (docs/shares.md)."""
 
 
 class StoredCell(msgspec.Struct, frozen=True, order=True):
@@ -125,10 +122,9 @@ class WriteShareGroupState(Message, frozen=True, order=True):
 
 
 class WriteShareGroupStateResponse(Message, frozen=True, order=True):
-    """write: the request, by which the persister knows which write is answered."""
-
     error: StateError
     write: WriteShareGroupState
+    """The request, by which the persister knows which write is answered."""
 
 
 Answer: TypeAlias = ReadShareGroupStateResponse | WriteShareGroupStateResponse
@@ -137,13 +133,14 @@ Answer: TypeAlias = ReadShareGroupStateResponse | WriteShareGroupStateResponse
 
 
 class StoredState(msgspec.Struct, frozen=True, order=True):
-    """The state of the share partition as the log has it. cells: of each offset."""
+    """The state of the share partition as the log has it."""
 
     start: int
     state_epoch: int
     leader_epoch: int
     incarnation: int
     cells: tuple[StoredCell, ...]
+    """Of each offset."""
 
 
 class StoredTail(msgspec.Struct, frozen=True, order=True):

@@ -31,14 +31,12 @@ RARE: Final = 4
 
 
 class Beginning(NamedTuple):
-    """of: what it leads to: a bug, or the graph of which it is a walk.
-
-    options: the constants. moves: in words, each of which begins with the node that takes it.
-    """
-
     of: str
+    """What it leads to: a bug, or the graph of which it is a walk."""
     options: Mapping[str, Any]
+    """The constants."""
     moves: tuple[str, ...]
+    """In words, each of which begins with the node that takes it."""
 
 
 def read(text: str) -> dict[str, Beginning]:

@@ -18,37 +18,37 @@ from kraftcheck.reference.sim.recorder import Violation
 
 
 class Manner(NamedTuple):
-    """How steps are told: what the columns are, their heads, their content (of a step).
-
-    always: an option that is told although it is as in a run without faults. options: how they are
-    told, given what tells a part of them; None: each that is not as without faults. composed: a
-    run has components, which stand in a column before the node. heals: a run ends without faults,
-    and is asked whether it then makes progress.
-    """
+    """How steps are told: what the columns are, their heads, their content (of a step)."""
 
     legend: str
     header: str
     columns: Callable[[Any], str]
     always: str = ""
+    """An option that is told although it is as in a run without faults."""
     options: Callable[[Any, Callable[[Any], str]], str] | None = None
+    """How they are told, given what tells a part of them; None: each that is not as without faults.
+    """
     composed: bool = False
+    """A run has components, which stand in a column before the node."""
     heals: bool = True
+    """A run ends without faults, and is asked whether it then makes progress."""
 
 
 class ClientLog(NamedTuple):
-    """What clients see.
-
-    configuration: of a run, by its recorded options (as JSON); it raises msgspec.MsgspecError for
-    what are none. envelope: what happened, by a run's statistics; None: the promise does not depend
-    on it. has_control_records: which no client wrote. objects: where it is no log, makes the
-    objects by which histories must be linearizable, of each component one or none; an operation on
-    `partition` p is of component p modulo their number.
-    """
+    """What clients see."""
 
     configuration: Callable[[str], Configuration]
+    """Of a run, by its recorded options (as JSON); it raises msgspec.MsgspecError for what are
+    none.
+    """
     envelope: Callable[[Mapping[str, int]], Envelope] | None = None
+    """What happened, by a run's statistics; None: the promise does not depend on it."""
     has_control_records: bool = False
+    """Which no client wrote."""
     objects: Callable[[], Sequence[Any | None]] | None = None
+    """Where it is no log, makes the objects by which histories must be linearizable, of each
+    component one or none; an operation on `partition` p is of component p modulo their number.
+    """
 
 
 class Simulated(Protocol):
@@ -97,37 +97,41 @@ class Circular:
 
 
 class Family(NamedTuple):
-    """scenario: has name, sentence and palettes.
-
-    of: the type of a run's options. draw: them, but for those that are requested. memo: under a bug
-    or none, enabled or not; key: what it depends on beside the bug. simulation: of one run, from
-    scenario, options, chooser, memo and recorder. fixed: options that leave no constant to be
-    drawn, for runs that are judged together. first_look: how many runs `verify` makes; of those
-    that have any, the first gets the canary. on_request: by name, options that no run draws, or
-    few: those with which messages of one type are disturbed as no others are, and constants that
-    one has to ask for. unpromised: (step, property, explanation) of the first property that a run
-    breaks, whether or not it was promised; the slow way. taken_by: the names of the protocols of
-    runs for which these options are requested, the first of them that of the run, or of a cluster's
-    quorum; unsaid, the scenario's. beginnings: by what it leads to, a bug or a goal, options of
-    runs that begin in the middle of something. walks: options of short runs that, together, take
-    the steps of the models' graphs.
-    """
-
     scenario: Any
+    """Has name, sentence and palettes."""
     of: type[Any]
+    """The type of a run's options."""
     draw: Callable[[Chooser, Mapping[str, Any]], Any]
+    """Them, but for those that are requested."""
     memo: Callable[[str | None, bool], Any]
+    """Under a bug or none, enabled or not."""
     key: object
+    """What it depends on beside the bug."""
     simulation: Callable[..., Simulated]
+    """Of one run, from scenario, options, chooser, memo and recorder."""
     manner: Manner
     log: ClientLog
     fixed: tuple[Mapping[str, Any], ...]
+    """Options that leave no constant to be drawn, for runs that are judged together."""
     first_look: int = 0
+    """How many runs `verify` makes; of those that have any, the first gets the canary."""
     on_request: Mapping[str, Mapping[str, Any]] = {}
+    """By name, options that no run draws, or few: those with which messages of one type are
+    disturbed as no others are, and constants that one has to ask for.
+    """
     unpromised: Callable[[Any], tuple[int, str, str] | None] | None = None
+    """(step, property, explanation) of the first property that a run breaks, whether or not it was
+    promised; the slow way.
+    """
     taken_by: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    """The names of the protocols of runs for which these options are requested, the first of them
+    that of the run, or of a cluster's quorum; unsaid, the scenario's.
+    """
     beginnings: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    """By what it leads to, a bug or a goal, options of runs that begin in the middle of something.
+    """
     walks: Sequence[Mapping[str, Any]] = ()
+    """Options of short runs that, together, take the steps of the models' graphs."""
 
 
 def who(node: int) -> str:

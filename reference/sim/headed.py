@@ -27,14 +27,13 @@ _NONE: Final = "none"
 
 
 class Form(NamedTuple):
-    """A kind of such files.
-
-    first: the field that its first line has. known: what that may be; empty: anything.
-    """
+    """A kind of such files."""
 
     kind: str
     first: str
+    """The field that its first line has."""
     known: Sequence[str] = ()
+    """What that may be; empty: anything."""
 
     def is_meant(self, text: str) -> bool:
         """Whether a file that begins so means to be one, of whatever version."""

@@ -28,12 +28,7 @@ Sent: TypeAlias = tuple[tuple[int, KnownInput], ...]
 
 
 class Step(msgspec.Struct, eq=False, gc=False):
-    """A step as it was and will be, whoever takes it again.
-
-    inert: no property need be asked, if none was violated before. notable: what the scheduler must
-    look at after it, as bits that a protocol's machine names. travelling: of what was sent, the
-    messages that go over the network.
-    """
+    """A step as it was and will be, whoever takes it again."""
 
     before: State
     input: KnownInput
@@ -41,8 +36,11 @@ class Step(msgspec.Struct, eq=False, gc=False):
     sent: Sent
     ignored: str
     inert: bool
+    """No property need be asked, if none was violated before."""
     notable: int
+    """What the scheduler must look at after it, as bits that a protocol's machine names."""
     travelling: Sent
+    """Of what was sent, the messages that go over the network."""
     timers: tuple[Instruction, ...] = ()
     number: int = -1
     """The id in the part that is being recorded, which `owner` marks."""
@@ -53,14 +51,14 @@ class Step(msgspec.Struct, eq=False, gc=False):
 
 class State(msgspec.Struct, eq=False, gc=False):
     """A row of a node under given constants, the steps that were seen to start from it, and the
-    inputs that the node's own activities are about to give it. row: `known` has it; what a
-    scheduler looks at may be a part of it.
+    inputs that the node's own activities are about to give it.
     """
 
     machine: Machine
     node: int
     known: KnownRow
     row: Any
+    """`known` has it; what a scheduler looks at may be a part of it."""
     running: bool
     wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step | None]

@@ -26,16 +26,13 @@ FORM: Final = Form(CHOICES, "scenario")
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """violates: the invariant, or the verdict of a run that made no progress; empty for none.
-
-    options: those that were fixed and not drawn.
-    """
-
     scenario: str
     choices: tuple[Choice, ...]
     bug: str | None = None
     violates: str = ""
+    """The invariant, or the verdict of a run that made no progress; empty for none."""
     options: Mapping[str, Any] = {}
+    """Those that were fixed and not drawn."""
 
 
 def write(schedule: Schedule) -> str:

@@ -22,12 +22,10 @@ from kraftcheck.reference.voters.types import (
 
 
 class Constants(VoterConstants, frozen=True, tag="snapshots", tag_field="protocol"):
-    """As where voters change: every controller or broker, and who of them votes at first.
-
-    state_machines: whether controllers keep what the committed records say (V8, V29).
-    """
+    """As where voters change: every controller or broker, and who of them votes at first."""
 
     state_machines: bool = False
+    """Whether controllers keep what the committed records say (V8, V29)."""
 
 
 class SnapshotId(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -16,19 +16,20 @@ from kraftcheck.reference.sim.recorder import Recorder
 
 
 class Move(NamedTuple):
-    """words: of one line. make: has it happen; may raise a Failure."""
-
     words: str
+    """Of one line."""
     make: Callable[[], None]
+    """Has it happen; may raise a Failure."""
 
     def __repr__(self) -> str:
         return f"<{self.words}>"
 
 
 class NodeStep(NamedTuple):
-    """A step of one node, by content. constants: of the protocol whose step it is."""
+    """A step of one node, by content."""
 
     constants: Any
+    """Of the protocol whose step it is."""
     node: int
     action: str
     before: Any

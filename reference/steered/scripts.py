@@ -28,15 +28,15 @@ FORM: Final = Form(MOVES, "machine", MACHINES)
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
-    """violates: the name of the failure (failures.py), which may come after the last move, when
-    everything is healed; empty for none. options: the setting of the machine.
-    """
-
     machine: str
     moves: tuple[str, ...]
     bug: str | None = None
     violates: str = ""
+    """The name of the failure (failures.py), which may come after the last move, when everything is
+    healed; empty for none.
+    """
     options: Mapping[str, Any] = {}
+    """The setting of the machine."""
 
 
 def write(script: Script) -> str:

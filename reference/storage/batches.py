@@ -51,19 +51,21 @@ class Corrupt(ValueError):
 
 
 class Record(NamedTuple):
-    """timestamp: in milliseconds. key, value: None where there is none. headers: as they lie."""
+    """key, value: None where there is none."""
 
     offset: int
     timestamp: int
+    """In milliseconds."""
     key: bytes | None
     value: bytes | None
     headers: bytes = b"\0"
+    """As they lie."""
 
 
 class Batch(NamedTuple):
-    """What the header of a batch says; data: the whole of it.
+    """What the header of a batch says.
 
-    base, last: the first and last offset. records: how many.
+    base, last: the first and last offset.
     """
 
     base: int
@@ -76,7 +78,9 @@ class Batch(NamedTuple):
     producer_epoch: int
     sequence: int
     records: int
+    """How many."""
     data: bytes
+    """The whole of it."""
 
     @property
     def size(self) -> int:

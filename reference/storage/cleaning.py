@@ -65,16 +65,13 @@ class _Transactions:
 
 
 class _Round(NamedTuple):
-    """offsets: the last one of each key, as far as `mapped`.
-
-    upto: from there on nothing is cleaned. lasts: the last offset of each producer's data below
-    that.
-    """
-
     offsets: dict[bytes, int]
+    """The last one of each key, as far as `mapped`."""
     mapped: int
     upto: int
+    """From there on nothing is cleaned."""
     lasts: dict[int, int]
+    """The last offset of each producer's data below that."""
 
 
 def clean(log: Log, first: int, upto: int, keys: int) -> int:

@@ -27,20 +27,22 @@ STATES_MAX: Final = 4000
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What does not hold. at: how much of the journal there was; operations: what was done."""
+    """What does not hold."""
 
     promise: str
     said: str
     seed: int
     at: int
+    """How much of the journal there was."""
     operations: tuple[str, ...]
+    """What was done."""
 
 
 class Judged(msgspec.Struct):
-    """states: that were started from. moments: cuts of journals that they were left by."""
-
     states: int = 0
+    """That were started from."""
     moments: int = 0
+    """Cuts of journals that they were left by."""
     histories: int = 0
     operations: Counter[str] = msgspec.field(default_factory=Counter)
     found: list[Found] = []

@@ -22,10 +22,9 @@ FIRST_TIME: Final = 1_700_000_000_000
 
 
 class Operation(NamedTuple):
-    """words: what it is told with, numbers as text, bytes as hexadecimal digits."""
-
     name: str
     words: tuple[str, ...] = ()
+    """What it is told with, numbers as text, bytes as hexadecimal digits."""
 
     def __str__(self) -> str:
         return " ".join((self.name, *self.words))

@@ -165,15 +165,14 @@ class TimeIndex(_Index):
 
 
 class Aborted(NamedTuple):
-    """An entry of a transaction index.
-
-    last: offset of the marker. stable: the last stable offset after it.
-    """
+    """An entry of a transaction index."""
 
     producer: int
     first: int
     last: int
+    """Offset of the marker."""
     stable: int
+    """The last stable offset after it."""
 
 
 ABORTED: Final = struct.Struct(">hqqqq")

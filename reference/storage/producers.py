@@ -36,11 +36,12 @@ class Malformed(ValueError):
 
 
 class Known(NamedTuple):
-    """A batch of a producer, as retries are told by it. delta: last offset less the first."""
+    """A batch of a producer, as retries are told by it."""
 
     last_sequence: int
     last: int
     delta: int
+    """Last offset less the first."""
     time: int
 
     @property
@@ -49,17 +50,16 @@ class Known(NamedTuple):
 
 
 class Entry(msgspec.Struct):
-    """What is known of a producer.
-
-    batches: the last ones of its epoch, the latest last. time: of its last batch or marker. open:
-    first offset of its transaction, or -1.
-    """
+    """What is known of a producer."""
 
     epoch: int = NOBODY
     batches: tuple[Known, ...] = ()
+    """The last ones of its epoch, the latest last."""
     coordinator_epoch: int = -1
     time: int = -1
+    """Of its last batch or marker."""
     open: int = -1
+    """First offset of its transaction, or -1."""
 
     def add(self, epoch: int, batches: Iterable[Known]) -> None:
         if epoch != self.epoch:
@@ -72,11 +72,12 @@ class Entry(msgspec.Struct):
 
 
 class Completed(NamedTuple):
-    """A transaction. last: offset of its marker."""
+    """A transaction."""
 
     producer: int
     first: int
     last: int
+    """Offset of its marker."""
     aborted: bool
 
 

@@ -19,22 +19,21 @@ from kraftcheck.reference.storage.rules import StorageRules
 
 
 class Moment(NamedTuple):
-    """length: of the disk's journal by then.
-
-    batches: of the log. full: those that it would have without compaction. durable: below, all is
-    flushed. told_start: what clients were told that is deleted below. committed: what the log was
-    told of the high watermark.
-    """
-
     length: int
+    """Of the disk's journal by then."""
     batches: tuple[Batch, ...]
+    """Of the log."""
     full: tuple[Batch, ...]
+    """Those that it would have without compaction."""
     start: int
     end: int
     durable: int
+    """Below, all is flushed."""
     high_watermark: int
     told_start: int
+    """What clients were told that is deleted below."""
     committed: int
+    """What the log was told of the high watermark."""
 
 
 class Broken(NamedTuple):

@@ -13,15 +13,13 @@ from kraftcheck.reference.storage.segment import Segment
 
 
 class Reading(NamedTuple):
-    """position, limit: of the first byte, and behind the last.
-
-    whole: whether that is the end of the file.
-    """
+    """position, limit: of the first byte, and behind the last."""
 
     segment: Segment
     position: int
     limit: int
     whole: bool
+    """Whether that is the end of the file."""
 
 
 def begin(log: Log, offset: int) -> Reading | None:

@@ -12,12 +12,13 @@ Reason = Literal["log start", "size", "time"]
 
 
 class Kept(NamedTuple):
-    """A segment as retention sees it. latest: asked for its largest timestamp."""
+    """A segment as retention sees it."""
 
     end: int
     size: int
     is_active: bool
     latest: Callable[[], int]
+    """Asked for its largest timestamp."""
 
 
 def deletable(

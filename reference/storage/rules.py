@@ -21,23 +21,23 @@ BATCHES_KEPT: Final = 5
 
 
 class Config(msgspec.Struct, frozen=True, tag="storage"):
-    """Settings of a topic, by Kafka's names. Sizes in bytes, times in milliseconds; -1: never.
-
-    index_bytes: of either index; index_interval: between entries. flush_messages: so many may lie
-    unflushed. delete_retention: for how long tombstones are kept. map_keys: so many a round of
-    cleaning can tell apart.
-    """
+    """Settings of a topic, by Kafka's names. Sizes in bytes, times in milliseconds; -1: never."""
 
     segment_bytes: int = 1 << 20
     segment_ms: int = 7 * 24 * 3600 * 1000
     index_bytes: int = 10 << 20
+    """Of either index."""
     index_interval: int = 4096
+    """Between entries."""
     flush_messages: int = (1 << 63) - 1
+    """So many may lie unflushed."""
     retention_bytes: int = -1
     retention_ms: int = -1
     compact: bool = False
     delete_retention: int = 24 * 3600 * 1000
+    """For how long tombstones are kept."""
     map_keys: int = 1 << 20
+    """So many a round of cleaning can tell apart."""
 
 
 class StorageRules:

@@ -59,14 +59,13 @@ class AddPartitions(Message, frozen=True):
 
     From a producer (version 1), or from a partition's leader (version 2). X28: of a partition that
     keeps offsets, AddOffsetsToTxn.
-
-    behind: how many epochs of the transaction log the metadata is behind that it was sent by.
     """
 
     client: int
     partition: Node
     epoch: Rank
     behind: int
+    """How many epochs of the transaction log the metadata is behind that it was sent by."""
 
 
 class Verify(Message, frozen=True):
@@ -120,7 +119,7 @@ class ConsumerFetch(Message, frozen=True):
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """A record of a partition's log. sequence: of a batch."""
+    """A record of a partition's log."""
 
     kind: Literal["Batch", "Marker"]
     txn: Value
@@ -128,6 +127,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     epoch: Rank
     decision: Literal[Decision, "None"]
     sequence: Rank = -1
+    """Of a batch."""
 
 
 class AbortedTxn(msgspec.Struct, frozen=True, order=True):
@@ -151,10 +151,9 @@ class PartitionAdded(Message, frozen=True):
 
 
 class Ended(Message, frozen=True):
-    """epoch: of the next transaction."""
-
     txn: Value
     epoch: Rank
+    """Of the next transaction."""
 
 
 class EndRefused(Message, frozen=True):
@@ -165,9 +164,8 @@ class EndRefused(Message, frozen=True):
 
 
 class Bumped(Message, frozen=True):
-    """was: the epoch that was named."""
-
     was: Rank
+    """The epoch that was named."""
     epoch: Rank
 
 
@@ -186,11 +184,13 @@ class NotAllowed(Message, frozen=True):
 
 
 class Fetched(Message, frozen=True):
-    """X18. records: behind offset. aborted: of committed reads, the transactions among them."""
+    """X18."""
 
     offset: Position
     records: tuple[LogEntry, ...]
+    """Behind offset."""
     aborted: SetOf[AbortedTxn]
+    """Of committed reads, the transactions among them."""
 
 
 class Allowed(Message, frozen=True):
@@ -213,12 +213,13 @@ class MarkerReply(Message, frozen=True):
 
 
 class TxnRecord(msgspec.Struct, frozen=True, order=True):
-    """Of the transaction log. leader_epoch: of the coordinator that wrote it."""
+    """Of the transaction log."""
 
     state: TxnState
     epoch: Rank
     partitions: SetOf[Node]
     leader_epoch: int
+    """Of the coordinator that wrote it."""
 
 
 class Tail(msgspec.Struct, frozen=True, order=True):
@@ -266,9 +267,10 @@ class MarkersDone(Input, frozen=True):
 
 
 class Elect(Input, frozen=True):
-    """Another replica leads the transaction log. tail: what its log has."""
+    """Another replica leads the transaction log."""
 
     tail: Tail
+    """What its log has."""
 
 
 class Loaded(Input, frozen=True):
@@ -293,21 +295,20 @@ class FindLeader(Input, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True, order=True):
-    """A batch that waits for the coordinator or has its answer.
-
-    guarded: no other guard has replaced the one that it came with.
-    """
+    """A batch that waits for the coordinator or has its answer."""
 
     request: Produce
     guarded: bool
+    """No other guard has replaced the one that it came with."""
     answered: bool
 
 
 class Ask(Input, frozen=True):
-    """X11b. behind: as of AddPartitions."""
+    """X11b."""
 
     verification: Verification
     behind: int
+    """As of AddPartitions."""
 
 
 class Verified(Input, frozen=True):
@@ -333,10 +334,9 @@ class ApplyMarker(Input, frozen=True):
 
 
 class Send(Input, frozen=True):
-    """txn: the number of a transaction that begins with it."""
-
     partition: Node
     txn: Value
+    """The number of a transaction that begins with it."""
 
 
 class SendMore(Input, frozen=True):

@@ -62,25 +62,23 @@ class Told(NamedTuple):
 
 
 class History(msgspec.Struct, frozen=True):
-    """asked: transactions whose producer asked to commit them.
-
-    aborts: epochs in which one asked to abort. handed_out: the epoch that InitProducerId was last
-    answered with. late: (partition, transaction) of batches that were appended below that epoch.
-    """
-
     decided: frozenset[Decided] = frozenset()
     told: frozenset[Told] = frozenset()
     asked: frozenset[int] = frozenset()
+    """Transactions whose producer asked to commit them."""
     aborts: frozenset[int] = frozenset()
+    """Epochs in which one asked to abort."""
     handed_out: int = 0
+    """The epoch that InitProducerId was last answered with."""
     late: frozenset[tuple[int, int]] = frozenset()
+    """(partition, transaction) of batches that were appended below that epoch."""
 
 
 Rows: TypeAlias = Mapping[int, Any]
 
 
 class State(msgspec.Struct):
-    """All rows, by what they are. logs: of the partitions. found: see `fates`."""
+    """All rows, by what they are."""
 
     constants: Constants
     log: Coordinators
@@ -89,7 +87,9 @@ class State(msgspec.Struct):
     readers: Mapping[int, Reader]
     history: History
     logs: Mapping[int, tuple[LogEntry, ...]]
+    """Of the partitions."""
     found: frozenset[tuple[int, str, int]] | None = None
+    """See `fates`."""
 
 
 def state_of(constants: Constants, rows: Rows) -> State:

@@ -45,30 +45,31 @@ Status: TypeAlias = Literal[
 class Constants(msgspec.Struct, frozen=True, tag="transactions", tag_field="protocol"):
     """partitions, clients: their nodes, all above 0.
 
-    version: 2 has an epoch for each transaction (KIP-890, part 2); 1: before it. max_coordinators:
-    how many epochs the transaction log has. max_epoch: the last epoch that a producer is given.
-    hears_errors: whether producers note what ends their use, at the end of a transaction; recovers:
-    whether they hear every error, and go on where they can (X36). replicas: of each partition; with
-    one its log is committed as it is written. offsets: the partitions that keep the offsets of
-    groups, of which there may be fewer. ids_expire: whether the transactional id is forgotten when
-    nobody uses it (X27). read_committed, read_uncommitted: the nodes of consumers, by their
-    isolation level. markers_refused: whether partitions refuse markers for more than an epoch
-    (X22).
+    read_committed, read_uncommitted: the nodes of consumers, by their isolation level.
     """
 
     partitions: SetOf[int]
     version: Literal[1, 2]
+    """2 has an epoch for each transaction (KIP-890, part 2); 1: before it."""
     clients: SetOf[int]
     max_coordinators: AtLeastOne
+    """How many epochs the transaction log has."""
     max_epoch: AtLeastOne = 32766
+    """The last epoch that a producer is given."""
     hears_errors: bool = False
+    """Whether producers note what ends their use, at the end of a transaction."""
     replicas: Literal[1, 2] = 1
+    """Of each partition; with one its log is committed as it is written."""
     offsets: SetOf[Node] = ()
+    """The partitions that keep the offsets of groups, of which there may be fewer."""
     recovers: bool = False
+    """Whether they hear every error, and go on where they can (X36)."""
     ids_expire: bool = False
+    """Whether the transactional id is forgotten when nobody uses it (X27)."""
     read_committed: SetOf[int] = ()
     read_uncommitted: SetOf[int] = ()
     markers_refused: bool = False
+    """Whether partitions refuse markers for more than an epoch (X22)."""
 
 
 # --- The transaction log and its coordinators
@@ -87,21 +88,19 @@ class Txn(msgspec.Struct, frozen=True):
 
 
 class PendingTxn(msgspec.Struct, frozen=True):
-    """The transition that was begun. logged: its record is in the log. request: who is answered."""
+    """The transition that was begun."""
 
     state: Pended
     epoch: Rank
     partitions: SetOf[Node]
     logged: bool
+    """Its record is in the log."""
     request: InitProducerId | BumpEpoch | AddPartitions | EndTxn | NobodyAsks
+    """Who is answered."""
 
 
 class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla).
-
-    last_epoch: the epoch that the producer named when it was given its own, or UNKNOWN (KIP-360).
-    listed: that of the transaction that a sweep has listed as over its timeout, or UNKNOWN.
-    """
+    """One coordinator in one epoch of the log (specs/transactions/TransactionCoordinator.tla)."""
 
     active: bool
     coordinator_epoch: int
@@ -109,31 +108,29 @@ class Coordinator(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: PendingTxn
     to_mark: SetOf[Node]
     last_epoch: Rank = UNKNOWN
+    """The epoch that the producer named when it was given its own, or UNKNOWN (KIP-360)."""
     listed: Rank = UNKNOWN
+    """That of the transaction that a sweep has listed as over its timeout, or UNKNOWN."""
 
 
 class TailLog(msgspec.Struct, frozen=True):
-    """specs/common/TailLog.tla.
-
-    leader: what its log has after the committed record. tails: what the log of any replica that may
-    lead has; sorted.
-    """
+    """specs/common/TailLog.tla."""
 
     committed: TxnRecord
     leader: tuple[TxnRecord, ...]
+    """What its log has after the committed record."""
     tails: SetOf[Tail]
+    """What the log of any replica that may lead has; sorted."""
 
 
 class Coordinators(msgspec.Struct, frozen=True):
-    """The transaction log with its coordinators, by leader epoch from 1 on.
-
-    leaderless: the data partitions that have no leader, as metadata says.
-    """
+    """The transaction log with its coordinators, by leader epoch from 1 on."""
 
     coordinators: tuple[Coordinator, ...]
     leader_epoch: int
     log: TailLog
     leaderless: SetOf[Node]
+    """The data partitions that have no leader, as metadata says."""
 
 
 NO_REQUEST: Final = NobodyAsks()
@@ -164,11 +161,12 @@ def initial_coordinators(constants: Constants) -> Coordinators:
 
 
 class Producer(msgspec.Struct, frozen=True):
-    """What a log says of the producer. sequence: the next one; UNKNOWN: no batch is remembered."""
+    """What a log says of the producer."""
 
     epoch: Rank
     coordinator_epoch: int
     sequence: Rank
+    """The next one; UNKNOWN: no batch is remembered."""
     open: bool
 
 
@@ -177,14 +175,13 @@ class NoFollower(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
 
 
 class Follower(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
-    """The other replica.
-
-    log: up to the high watermark. stable: the last stable offset that the leader shows.
-    """
+    """The other replica."""
 
     log: tuple[LogEntry, ...]
+    """Up to the high watermark."""
     producer: Producer
     stable: Position
+    """The last stable offset that the leader shows."""
 
 
 NO_FOLLOWER: Final = NoFollower()
@@ -202,15 +199,12 @@ class NoOffsets(msgspec.Struct, frozen=True, tag="None", tag_field="type"):
 
 
 class KeptOffsets(msgspec.Struct, frozen=True, tag=True, tag_field="type"):
-    """committed: those that the group is told.
-
-    pending: the last that the transaction at hand has sent. marker: what was decided of them and is
-    not applied yet.
-    """
-
     committed: SentOffsets
+    """Those that the group is told."""
     pending: SentOffsets
+    """The last that the transaction at hand has sent."""
     marker: Literal[Decision, "None"]
+    """What was decided of them and is not applied yet."""
 
 
 NO_COMMIT: Final = SentOffsets(0, UNKNOWN)
@@ -219,15 +213,14 @@ INITIAL_OFFSETS: Final = KeptOffsets(NO_COMMIT, NO_COMMIT, "None")
 
 
 class PartitionLeader(msgspec.Struct, frozen=True):
-    """The leader of a partition (specs/transactions/TransactionPartition.tla).
-
-    guard: the epoch of the one that stands here, or UNKNOWN. verifying: sorted.
-    """
+    """The leader of a partition (specs/transactions/TransactionPartition.tla)."""
 
     log: tuple[LogEntry, ...]
     producer: Producer
     guard: Rank
+    """The epoch of the one that stands here, or UNKNOWN."""
     verifying: SetOf[Verification]
+    """sorted."""
     follower: Follower | NoFollower = NO_FOLLOWER
     offsets: KeptOffsets | NoOffsets = NO_OFFSETS
 
@@ -280,13 +273,10 @@ def initial_client(constants: Constants, status: Status) -> Client:
 
 
 class Read(msgspec.Struct, frozen=True):
-    """position: how many records of a partition a reader has got past.
-
-    shown: which of them, from 1, its application has seen.
-    """
-
     position: Position
+    """How many records of a partition a reader has got past."""
     shown: SetOf[Position]
+    """Which of them, from 1, its application has seen."""
 
 
 class Reader(msgspec.Struct, frozen=True):

@@ -20,13 +20,11 @@ VOTERS_RECORD = -1
 
 
 class VotersEntry(Entry, frozen=True, gc=False, array_like=True):
-    """A record of the log, and the set of voters that it has; empty for all but Voters records.
-
-    moved: who of them has other listeners than at first (V17).
-    """
+    """A record of the log, and the set of voters that it has; empty for all but Voters records."""
 
     voters: SetOf[Node] = ()
     moved: SetOf[Node] = ()
+    """Who of them has other listeners than at first (V17)."""
 
 
 VotersLog: TypeAlias = tuple[VotersEntry, ...]
@@ -43,21 +41,19 @@ History: TypeAlias = tuple[VotersAt, ...]
 
 
 class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol"):
-    """Every controller, and who of them votes at first: the bootstrap set (V12).
-
-    kraft_version: 0 or 1, that of the bootstrap set (V23). auto_join: as Kafka's
-    controller.quorum.auto.join.enable (V24). listeners_change: whether a controller may come back
-    with other listeners (V17). unformatted: who was formatted without the bootstrap snapshot, and
-    observes (V12).
-    """
+    """Every controller, and who of them votes at first: the bootstrap set (V12)."""
 
     nodes: SetOf[Node]
     first_voters: SetOf[Node]
     fetch_max_records: AtLeastOne
     kraft_version: int = 1
+    """0 or 1, that of the bootstrap set (V23)."""
     auto_join: bool = False
+    """As Kafka's controller.quorum.auto.join.enable (V24)."""
     listeners_change: bool = False
+    """Whether a controller may come back with other listeners (V17)."""
     unformatted: SetOf[Node] = ()
+    """Who was formatted without the bootstrap snapshot, and observes (V12)."""
 
     def __post_init__(self) -> None:
         assert self.first_voters, "a quorum has voters"

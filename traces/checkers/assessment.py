@@ -55,38 +55,39 @@ NAMES: Final[Texts] = np.array([name_of(level) for level in Level])
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on one object: a topic-partition, a key of a map, or all there is.
-
-    level: that held, by name; None where it is not known. certificate: the smallest evidence
-    against it. reason: why it is unknown.
-    """
+    """The verdict on one object: a topic-partition, a key of a map, or all there is."""
 
     key: str | None
     verdict: str
     operations: int
     level: str | None = None
+    """That held, by name; None where it is not known."""
     certificate: Certificate | None = None
+    """The smallest evidence against it."""
     reason: str | None = None
+    """Why it is unknown."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on a history. Printed, it says in a few lines what an engineer wants to know.
-
-    verdict: holds, violated or unknown (which is no pass). level: the weakest that held for any
-    part, by name; None where it is not known. promised: the level that it is held against; because:
-    why not more. parts: each by itself. anomalies: of partition logs, whether allowed or not.
-    staleness: of each partition with reads that missed something. transactions: how many it has.
-    """
+    """The verdict on a history. Printed, it says in a few lines what an engineer wants to know."""
 
     verdict: str
+    """Holds, violated or unknown (which is no pass)."""
     model: str
     level: str | None
+    """The weakest that held for any part, by name; None where it is not known."""
     promised: str
+    """The level that it is held against."""
     because: str = ""
+    """Why not more."""
     parts: tuple[Part, ...] = ()
+    """Each by itself."""
     anomalies: tuple[Anomaly, ...] = ()
+    """Of partition logs, whether allowed or not."""
     staleness: tuple[Staleness, ...] = ()
+    """Of each partition with reads that missed something."""
     transactions: int = 0
+    """How many it has."""
 
     @property
     def holds(self) -> bool:

@@ -50,17 +50,15 @@ class Undecided(Exception):
 
 
 class _Ops(NamedTuple):
-    """What is judged.
-
-    rows: of each process, its operations in their order. place: of each operation, its process and
-    how many of that stand before it. source: of a read, the operation that wrote its value; -1: the
-    initial value.
-    """
+    """What is judged."""
 
     all: list[Operation]
     rows: list[list[int]]
+    """Of each process, its operations in their order."""
     place: list[tuple[int, int]]
+    """Of each operation, its process and how many of that stand before it."""
     source: dict[int, int]
+    """Of a read, the operation that wrote its value; -1: the initial value."""
 
 
 def violations(history: History, initial: Any = None) -> list[Certificate]:

@@ -61,10 +61,9 @@ EARLIEST: Final = 2
 
 
 class Appends(NamedTuple):
-    """A row for each append. invoked, completed: in the history's unit (NEVER: no answer).
+    """A row for each append.
 
-    offset: that was acknowledged, else UNKNOWN. operation: its `index` in the history.
-    group: the client's operation that it is a part of (negative: alone).
+    invoked, completed: in the history's unit (NEVER: no answer).
     """
 
     segment: Ints
@@ -73,29 +72,30 @@ class Appends(NamedTuple):
     completed: Ints
     value: Ints
     offset: Ints
+    """That was acknowledged, else UNKNOWN."""
     outcome: Codes
     operation: Ints
+    """Its `index` in the history."""
     group: Ints
+    """The client's operation that it is a part of (negative: alone)."""
 
 
 class Reads(NamedTuple):
-    """A row for each fetch, latest and earliest that said something.
-
-    start: from which offset a fetch asked. end: the visible end that was told (fetch, latest), or
-    the log's start (earliest). session: of one process, the reads between two resets of its
-    position (another assignment, a seek); a number of its own in the batch. to: where a fetch left
-    its consumer, which then was shown all that it may see before that; UNKNOWN, if it did not say.
-    None: no fetch said.
-    """
+    """A row for each fetch, latest and earliest that said something."""
 
     segment: Ints
     process: Ints
     session: Ints
+    """Of one process, the reads between two resets of its position (another assignment, a seek); a
+    number of its own in the batch.
+    """
     invoked: Ints
     completed: Ints
     kind: Codes
     start: Ints
+    """From which offset a fetch asked."""
     end: Ints
+    """The visible end that was told (fetch, latest), or the log's start (earliest)."""
     outcome: Codes
     operation: Ints
     group: Ints
@@ -103,24 +103,27 @@ class Reads(NamedTuple):
     offsets: Ints
     values: Ints
     to: Ints | None = None
+    """Where a fetch left its consumer, which then was shown all that it may see before that;
+    UNKNOWN, if it did not say. None: no fetch said.
+    """
 
 
 class LogBatch(NamedTuple):
-    """Partitions to be judged.
-
-    operations: how many each had, those that say nothing included. labels: of each segment, its
-    topic-partition. values: what the numbers in the columns of values stand for. compacted: whether
-    records may be gone that others replaced (compaction.py); keys: by which keys, if it is known.
-    """
+    """Partitions to be judged."""
 
     segments: int
     operations: Ints
+    """How many each had, those that say nothing included."""
     appends: Appends
     reads: Reads
     labels: tuple[str | None, ...] = ()
+    """Of each segment, its topic-partition."""
     values: Sequence[Any] = ()
+    """What the numbers in the columns of values stand for."""
     compacted: bool = False
+    """Whether records may be gone that others replaced (compaction.py)."""
     keys: Keys | None = None
+    """By which keys, if it is known."""
 
     def label(self, segment: int) -> str | None:
         return self.labels[segment] if self.labels else None

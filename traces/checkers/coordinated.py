@@ -47,26 +47,24 @@ class Held(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A commit in the log. alive: who were members then."""
+    """A commit in the log."""
 
     entry: Entry
     alive: frozenset[str]
+    """Who were members then."""
 
 
 class GroupLog(NamedTuple):
-    """What the log says.
-
-    double: (place, record, the member that had it, the one that got it). idle: records of an epoch
-    that has no reason.
-
-    complete: nothing was cleaned away.
-    """
+    """What the log says."""
 
     held: dict[Place, list[Held]]
     double: list[tuple[Place, Entry, str, str]]
+    """(place, record, the member that had it, the one that got it)."""
     written: dict[tuple[str, str], list[Written]]
     idle: list[Entry]
+    """Records of an epoch that has no reason."""
     complete: bool
+    """Nothing was cleaned away."""
 
 
 def group_log(entries: Sequence[Entry]) -> GroupLog:

@@ -36,20 +36,21 @@ from kraftcheck.traces.checkers.verdict import shown
 class Fates(NamedTuple):
     """What was seen of records.
 
-    sender: of each record that was shown, the row of its send in a transaction, or NONE. send,
-    offset: a row for each record of a transaction whose place is known; seen, passed: of each.
-    missing: sends of which nothing was seen, though everything was read. unattributed: how many
-    records were shown that may be of several transactions.
+    send, offset: a row for each record of a transaction whose place is known; seen, passed: of
+    each.
     """
 
     t: Transactions
     sender: Ints
+    """Of each record that was shown, the row of its send in a transaction, or NONE."""
     send: Ints
     offset: Ints
     seen: Flags
     passed: Flags
     missing: Ints
+    """Sends of which nothing was seen, though everything was read."""
     unattributed: int
+    """How many records were shown that may be of several transactions."""
 
     def transactions(self, records: Flags) -> Flags:
         """Those that have such a record."""

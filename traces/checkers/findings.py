@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     """All anomalies of one name, in the order of their segments.
 
     first, second: operations (`Operation.index`, or NOBODY), the victim second. offset, other: two
-    offsets that matter, where they are known (or -1). value: the number of a value, or -1.
+    offsets that matter, where they are known (or -1).
     """
 
     name: str
@@ -34,6 +34,7 @@ class Finding(NamedTuple):
     offset: Ints
     other: Ints
     value: Ints
+    """The number of a value, or -1."""
 
 
 def finding(
@@ -59,12 +60,13 @@ Evidence = tuple[tuple[int, ...], str, str | None]
 
 class Broken(NamedTuple):
     """An anomaly of what spans partitions: a row for each time that it happened, and what shows
-    that. say: of a row, the evidence.
+    that.
     """
 
     name: str
     rows: Sequence[Any] | Ints
     say: Callable[[Any], Evidence]
+    """Of a row, the evidence."""
 
     @property
     def times(self) -> int:
@@ -84,11 +86,12 @@ def gravest_first(found: Iterable[Broken], names: Iterable[str]) -> list[Broken]
 
 
 class Across(NamedTuple):
-    """The verdict on what spans the partitions of a history. reason: why it is unknown."""
+    """The verdict on what spans the partitions of a history."""
 
     verdict: str
     anomalies: tuple[Anomaly, ...]
     reason: str | None = None
+    """Why it is unknown."""
 
 
 def told(

@@ -37,26 +37,26 @@ from kraftcheck.traces.checkers.unplaced import Laws, unplaced
 
 
 class Staleness(NamedTuple):
-    """Reads that could tell whether a record was absent, a row for each.
-
-    read: row. lag: for how long at least the first record that it missed had been there, in the
-    history's unit; 0 if it missed none [Jepsen's realtime lag]. missed: how many records.
-    """
+    """Reads that could tell whether a record was absent, a row for each."""
 
     read: Ints
+    """row."""
     segment: Ints
     lag: Ints
+    """For how long at least the first record that it missed had been there, in the history's unit;
+    0 if it missed none [Jepsen's realtime lag].
+    """
     missed: Ints
+    """How many records."""
 
 
 class Levels(NamedTuple):
-    """held: of each segment, the tightest level. exact: False where it is only an upper bound.
-
-    (Where owners had to be guessed, see `Judgement`.)
-    """
+    """(Where owners had to be guessed, see `Judgement`.)"""
 
     held: Ints
+    """Of each segment, the tightest level."""
     exact: Flags
+    """False where it is only an upper bound."""
 
     def level(self, segment: int) -> Level:
         return Level(int(self.held[segment]))

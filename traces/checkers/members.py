@@ -60,9 +60,8 @@ GONE: Final = 2
 class Spans(NamedTuple):
     """A row for each time that a member had a place.
 
-    begin, given: when the callback that gave it began and was over. end: until when it had the
-    place for certain. how: it ended. first, last: the operations that began and ended it. mark: the
-    member's id, a number in `Members.marks`, or NONE.
+    begin, given: when the callback that gave it began and was over. first, last: the operations
+    that began and ended it.
     """
 
     place: Ints
@@ -70,27 +69,29 @@ class Spans(NamedTuple):
     begin: Ints
     given: Ints
     end: Ints
+    """Until when it had the place for certain."""
     how: Codes
+    """It ended."""
     first: Ints
     last: Ints
     mark: Ints
+    """The member's id, a number in `Members.marks`, or NONE."""
 
 
 class Commits(NamedTuple):
-    """A row for each offset that was committed, or may have been.
-
-    completed: NEVER, if it is not known that it was. span: of the member then, or NONE. mark: as of
-    Spans, its metadata.
-    """
+    """A row for each offset that was committed, or may have been."""
 
     place: Ints
     process: Ints
     offset: Ints
     invoked: Ints
     completed: Ints
+    """NEVER, if it is not known that it was."""
     span: Ints
+    """Of the member then, or NONE."""
     operation: Ints
     mark: Ints
+    """As of Spans, its metadata."""
 
 
 class Told(NamedTuple):
@@ -106,17 +107,19 @@ class Told(NamedTuple):
 class Polled(NamedTuple):
     """A row for each fetch of a member from a place, which went from `before` to `after`.
 
-    It may have begun earlier, if there are no records between. span: in which it was made, or NONE;
-    several: it may be of an earlier one. shown: how many records.
+    It may have begun earlier, if there are no records between.
     """
 
     place: Ints
     process: Ints
     span: Ints
+    """In which it was made, or NONE."""
     before: Ints
     after: Ints
     several: Flags
+    """It may be of an earlier one."""
     shown: Ints
+    """How many records."""
     invoked: Ints
     completed: Ints
     operation: Ints
@@ -143,12 +146,7 @@ class Lives(NamedTuple):
 
 
 class Members(NamedTuple):
-    """All members of a history.
-
-    places: (group, partition) of each number; partition: of each place, its number among those of
-    `records`. records: which offsets hold records that consumers may see, as (partition, offset),
-    in their order. marks: what the numbers stand for.
-    """
+    """All members of a history."""
 
     spans: Spans
     commits: Commits
@@ -157,9 +155,13 @@ class Members(NamedTuple):
     processed: Processed
     lives: Lives
     partition: Ints
+    """Of each place, its number among those of `records`."""
     records: tuple[Ints, Ints]
+    """Which offsets hold records that consumers may see, as (partition, offset), in their order."""
     places: tuple[tuple[Any, str | None], ...]
+    """(group, partition) of each number."""
     marks: tuple[str, ...]
+    """What the numbers stand for."""
 
 
 def has_members(rows: Rows) -> bool:

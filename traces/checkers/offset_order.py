@@ -30,16 +30,15 @@ LIMITS: Final = Limits(seconds=10.0, configurations=20_000)
 
 
 class Order(NamedTuple):
-    """A place whose reads were judged together.
-
-    violated: no order explains them; else that is open. operations: the evidence, of the history,
-    the victim last. told: what the victim was told, or UNKNOWN.
-    """
+    """A place whose reads were judged together."""
 
     place: int
     violated: bool
+    """No order explains them; else that is open."""
     operations: tuple[int, ...]
+    """The evidence, of the history, the victim last."""
     told: int
+    """What the victim was told, or UNKNOWN."""
 
 
 def unordered(m: Members, judged: Flags) -> list[Order]:

@@ -39,16 +39,18 @@ class Reads(NamedTuple):
 
 
 class Justified(NamedTuple):
-    """Of each observation, right: whether some commit explains it; never: whether nothing may have
-    been committed then; least, most: the lowest and highest offset that may have been (only if not
-    right); known: whether its value was committed by anybody, ever before.
+    """Of each observation, right: whether some commit explains it.
+
+    least, most: the lowest and highest offset that may have been (only if not right);
     """
 
     right: Flags
     never: Flags
+    """Whether nothing may have been committed then."""
     least: Ints
     most: Ints
     known: Flags
+    """Whether its value was committed by anybody, ever before."""
 
 
 def justified(m: Members, reads: Reads) -> Justified:

@@ -19,13 +19,14 @@ NOTHING: Final = 0
 class Known(NamedTuple):
     """What clients know together.
 
-    written: (partition, number, transaction) of records that were shown. passed: (partition,
-    number) of those that a reader of committed records got past and was not shown. committed,
-    aborted: transactions.
+    committed, aborted: transactions.
     """
 
     written: frozenset[tuple[int, int, int]] = frozenset()
+    """(partition, number, transaction) of records that were shown."""
     passed: frozenset[tuple[int, int]] = frozenset()
+    """(partition, number) of those that a reader of committed records got past and was not shown.
+    """
     committed: frozenset[int] = frozenset()
     aborted: frozenset[int] = frozenset()
 

@@ -39,20 +39,22 @@ TAKEN: Final = -3
 class Clash(NamedTuple):
     """Contradictions of one kind that need no clock, a row for each.
 
-    kind: Jepsen's name where there is one. level: the strongest level that a segment with one can
-    have. first, second: rows of `first_of` ("append" or "read") and `second_of`; first may be -1.
-    offset: where. value: what was read there, or -1.
+    first, second: rows of `first_of` ("append" or "read") and `second_of`; first may be -1.
     """
 
     kind: str
+    """Jepsen's name where there is one."""
     level: int
+    """The strongest level that a segment with one can have."""
     segment: Ints
     first_of: str
     first: Ints
     second_of: str
     second: Ints
     offset: Ints
+    """where."""
     value: Ints
+    """What was read there, or -1."""
 
 
 class Owners:

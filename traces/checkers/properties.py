@@ -43,25 +43,26 @@ class Found(NamedTuple):
 
 
 class Property(NamedTuple):
-    """What is asked of a history of some operations.
-
-    verbs: the `f` of its operations. anomalies: by name, what each is; those of `allowed` count
-    only where linearizability is asked for. find: of the operations of one object and the total (of
-    the bank), what is found, and why nothing can be said, or None.
-    """
+    """What is asked of a history of some operations."""
 
     verbs: frozenset[str]
+    """The `f` of its operations."""
     anomalies: Mapping[str, str]
+    """By name, what each is; those of `allowed` count only where linearizability is asked for."""
     find: Callable[[Sequence[Operation], Any], tuple[list[Found], str | None]]
+    """Of the operations of one object and the total (of the bank), what is found, and why nothing
+    can be said, or None.
+    """
     allowed: frozenset[str] = frozenset()
 
 
 class Judgement(NamedTuple):
-    """The verdict on a history by a property. reason: why it is unknown."""
+    """The verdict on a history by a property."""
 
     verdict: str
     anomalies: tuple[Anomaly, ...]
     reason: str | None
+    """Why it is unknown."""
 
 
 def judge(history: History, which: str, *, start: Any = None, strict: bool = False) -> Judgement:

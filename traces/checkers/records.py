@@ -27,50 +27,65 @@ from kraftcheck.traces.checkers.owners import Clash
 
 
 class Records(NamedTuple):
-    """The logs of a batch. Arrays of slots have one entry more than there are slots.
+    """The logs of a batch.
 
-    base: first slot of each segment, and the number of slots. owner: of each slot, the row of the
-    append that it is known to come from, or -1 (nobody), -2 (nobody that sent it) or TAKEN. begin,
-    end: its window (BEFORE, ENDLESS: a hole). offset: of each slot. append_slot: of each append,
-    its record's slot or -1. low, high: of each read, see above (high = slots: none). judged: reads
-    that were answered. saw: rows of reads that prove a record there, in no order. a_begin ...:
-    shifted times of all rows.
-    spare: appends whose record was not seen (at least once, whose offset was not told: what was
-    seen may be a copy). ambiguous: segments in which owners had to be guessed;
-    windows there are as wide as any guess makes them. e_read, e_slot: of each record that was read.
-    overfull: segments with more holes than appends could fill. replaced: (reads, slots): a read
-    passed over a record of a compacted topic that this slot's has replaced, or else an append whose
-    place is not known (`slots`: only that can have); segments in which that matters are open.
-    ended: (reads, slots, slots): a read found nothing; its log ended at the first of these slots,
-    or the second's record has replaced that one's. ended_perhaps: the same, but for an append whose
-    place is not known, which may have replaced it instead (second: `slots` if no other can have).
+    Arrays of slots have one entry more than there are slots.
+
+    begin, end: its window (BEFORE, ENDLESS: a hole). low, high: of each read, see above (high =
+    slots: none). e_read, e_slot: of each record that was read.
     """
 
     batch: LogBatch
     gaps: bool
     at_least_once: bool
     base: Ints
+    """First slot of each segment, and the number of slots."""
     owner: Ints
+    """Of each slot, the row of the append that it is known to come from, or -1 (nobody), -2 (nobody
+    that sent it) or TAKEN.
+    """
     begin: Ints
     end: Ints
     offset: Ints
+    """Of each slot."""
     append_slot: Ints
+    """Of each append, its record's slot or -1."""
     low: Ints
     high: Ints
     judged: Flags
+    """Reads that were answered."""
     saw: Ints
+    """Rows of reads that prove a record there, in no order. a_begin ...: shifted times of all rows.
+    """
     a_begin: Ints
     a_end: Ints
     r_begin: Ints
     r_end: Ints
     spare: Flags
+    """Appends whose record was not seen (at least once, whose offset was not told: what was seen
+    may be a copy).
+    """
     ambiguous: Flags
+    """Segments in which owners had to be guessed; windows there are as wide as any guess makes
+    them.
+    """
     e_read: Ints
     e_slot: Ints
     overfull: Flags
+    """Segments with more holes than appends could fill."""
     replaced: tuple[Ints, Ints]
+    """(reads, slots): a read passed over a record of a compacted topic that this slot's has
+    replaced, or else an append whose place is not known (`slots`: only that can have); segments in
+    which that matters are open.
+    """
     ended: tuple[Ints, Ints, Ints]
+    """(reads, slots, slots): a read found nothing; its log ended at the first of these slots, or
+    the second's record has replaced that one's.
+    """
     ended_perhaps: tuple[Ints, Ints, Ints]
+    """The same, but for an append whose place is not known, which may have replaced it instead
+    (second: `slots` if no other can have).
+    """
     clashes: tuple[Clash, ...]
 
     @property

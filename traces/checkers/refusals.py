@@ -32,14 +32,12 @@ the Java client puts it where it did not expect the error (`Errors` of Kafka).""
 
 
 class Limits(NamedTuple):
-    """In the history's unit.
-
-    open: transaction.timeout.ms. ending: for how long a producer may wait for an end, or for its
-    turn.
-    """
+    """In the history's unit."""
 
     open: int
+    """transaction.timeout.ms."""
     ending: int
+    """For how long a producer may wait for an end, or for its turn."""
 
 
 def refusals(history: History, limits: Limits) -> Iterator[Broken]:

@@ -52,9 +52,10 @@ class Zones(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Why there is no linearization. operations: positions, the victim last."""
+    """Why there is no linearization."""
 
     operations: tuple[int, ...]
+    """Positions, the victim last."""
     kind: str
     sentence: str
 

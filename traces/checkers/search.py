@@ -27,13 +27,12 @@ NONLINEARIZABLE: Final = "nonlinearizable"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When to give up: `unknown`, with the limit as reason.
-
-    seconds: on the clock, for one object; None: never. configurations: at one event of the search.
-    """
+    """When to give up: `unknown`, with the limit as reason."""
 
     seconds: float | None = None
+    """On the clock, for one object; None: never."""
     configurations: int = 200_000
+    """At one event of the search."""
 
 
 NO_LIMITS: Final = Limits()

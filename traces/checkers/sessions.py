@@ -21,13 +21,12 @@ from kraftcheck.traces.checkers.records import Records
 
 
 class Sessions(NamedTuple):
-    """lowest: of each append, the first slot that its process' own order leaves to it.
-
-    segment, victim, culprit: the operations that need a shorter log than their process knew, and
+    """segment, victim, culprit: the operations that need a shorter log than their process knew, and
     which one it knew that from (the same, where a read contradicts itself).
     """
 
     lowest: Ints
+    """Of each append, the first slot that its process' own order leaves to it."""
     segment: Ints
     victim: Ints
     culprit: Ints

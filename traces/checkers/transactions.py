@@ -49,42 +49,44 @@ OPEN_FATE: Final = 2
 
 
 class Ends(NamedTuple):
-    """A row for each transaction.
-
-    number: as the history calls it. instance: its producer, a row of `Inits`. begun: when it began.
-    asked: when its end was asked for, at the earliest; ended: when that was answered (NEVER: not).
-    fate: what the client was told, COMMITTED, ABORTED or OPEN_FATE. operation: its last.
-    """
+    """A row for each transaction."""
 
     number: Ints
+    """As the history calls it."""
     instance: Ints
+    """Its producer, a row of `Inits`."""
     begun: Ints
+    """When it began."""
     asked: Ints
+    """When its end was asked for, at the earliest."""
     ended: Ints
+    """When that was answered (NEVER: not)."""
     fate: Codes
+    """What the client was told, COMMITTED, ABORTED or OPEN_FATE."""
     operation: Ints
+    """Its last."""
 
 
 class Sends(NamedTuple):
-    """A row for each record that was sent and did not fail. transaction: NONE, if it is of none.
-
-    offset: that was acknowledged, else UNKNOWN. written: it is in the log if its transaction was
-    committed: it was acknowledged, or the whole transaction is one operation.
-    """
+    """A row for each record that was sent and did not fail."""
 
     transaction: Ints
+    """NONE, if it is of none."""
     partition: Ints
     value: Ints
     offset: Ints
+    """That was acknowledged, else UNKNOWN."""
     invoked: Ints
     written: Flags
+    """It is in the log if its transaction was committed: it was acknowledged, or the whole
+    transaction is one operation.
+    """
     operation: Ints
 
 
 class Polls(NamedTuple):
     """A row for each fetch of committed records that shows where it went: from `before` to `after`
-    (exclusive), and what it showed lies in between. transaction: the one that it was made for:
-    inside which it was made, or that its process began next.
+    (exclusive), and what it showed lies in between.
     """
 
     partition: Ints
@@ -93,6 +95,7 @@ class Polls(NamedTuple):
     invoked: Ints
     completed: Ints
     transaction: Ints
+    """The one that it was made for: inside which it was made, or that its process began next."""
     process: Ints
     operation: Ints
 
@@ -101,33 +104,33 @@ POLLED_IN: Final = Polls._fields.index("transaction")
 
 
 class Shown(NamedTuple):
-    """A row for each record that was read.
-
-    poll: by whom; NONE: by a fetch of what was uncommitted, which tells only where the record lies.
-    """
+    """A row for each record that was read."""
 
     poll: Ints
+    """By whom; NONE: by a fetch of what was uncommitted, which tells only where the record lies."""
     partition: Ints
     offset: Ints
     value: Ints
 
 
 class Inits(NamedTuple):
-    """A row for each producer that was initialised. completed: NEVER, if it was not answered."""
+    """A row for each producer that was initialised."""
 
     id: Ints
     invoked: Ints
     completed: Ints
+    """NEVER, if it was not answered."""
     operation: Ints
 
 
 class Consumed(NamedTuple):
     """A row for each offset that a group consumed up to: sent within a transaction, or (transaction
-    NONE) as a stable OffsetFetch told it. place: group and topic-partition, as one number.
+    NONE) as a stable OffsetFetch told it.
     """
 
     transaction: Ints
     place: Ints
+    """Group and topic-partition, as one number."""
     partition: Ints
     offset: Ints
     invoked: Ints

@@ -37,16 +37,16 @@ _FAR: Final = np.iinfo(np.int64).max
 
 
 class Laws(NamedTuple):
-    """What bounds an append without a known place.
-
-    time: the other appends, in real time. seen: reads that were over before it began. missed: reads
-    that began after it had returned. own: what its process did before and after it.
-    """
+    """What bounds an append without a known place."""
 
     time: bool = False
+    """The other appends, in real time."""
     seen: bool = False
+    """Reads that were over before it began."""
     missed: bool = False
+    """Reads that began after it had returned."""
     own: bool = False
+    """What its process did before and after it."""
 
 
 LINEARIZABLE: Final = Laws(time=True, seen=True, missed=True)

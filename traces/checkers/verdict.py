@@ -18,16 +18,15 @@ SHOWN_MAX: Final = 60
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a history is refused: at most two operations, and one sentence that names them.
-
-    operations: their indices in the history (`Operation.index`), the victim last. kind: the name
-    of the anomaly (Jepsen's where it has one) or of the condition that failed. key: the object.
-    """
+    """Why a history is refused: at most two operations, and one sentence that names them."""
 
     operations: tuple[int, ...]
+    """Their indices in the history (`Operation.index`), the victim last."""
     kind: str
+    """The name of the anomaly (Jepsen's where it has one) or of the condition that failed."""
     sentence: str
     key: str | None = None
+    """The object."""
 
 
 def shown(value: Any) -> str:
@@ -53,31 +52,31 @@ class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Staleness(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the reads of one partition lagged behind what was acknowledged.
-
-    reads: how many there were. delays: of each stale one, for how long at least the first record
-    that it missed had been there, in the history's unit (Jepsen's realtime lag). missed: of each
-    stale one, how many records it missed.
-    """
+    """How far the reads of one partition lagged behind what was acknowledged."""
 
     key: str | None
     reads: int
+    """How many there were."""
     delays: tuple[int, ...]
+    """Of each stale one, for how long at least the first record that it missed had been there, in
+    the history's unit (Jepsen's realtime lag).
+    """
     missed: tuple[int, ...]
+    """Of each stale one, how many records it missed."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgement of one object's history by one model.
-
-    reason: why it is unknown. witness: a linearization, as indices of operations in their order.
-    prefix: how many operations the longest linearizable prefix holds (in order of invocation), and
-    only then, when it was asked for and the history does not hold.
-    """
+    """The judgement of one object's history by one model."""
 
     verdict: str
     model: str
     key: str | None = None
     certificate: Certificate | None = None
     reason: str | None = None
+    """Why it is unknown."""
     witness: tuple[int, ...] | None = None
+    """A linearization, as indices of operations in their order."""
     prefix: int | None = None
+    """How many operations the longest linearizable prefix holds (in order of invocation), and only
+    then, when it was asked for and the history does not hold.
+    """

@@ -43,11 +43,7 @@ class VersionOrder(NamedTuple):
     segment, offset: of each place. read, place, value: of each record in `reads.offsets`, the row
     of its read, its place (or NOWHERE), and the number of its value in its segment, the same for
     the same value. append_place, append_value: of each append the same; its place is NOWHERE also
-    if its offset is not known and its value tells none. values: how many numbers there are.
-    writers: of each value, how many appends may have written it; tried: how many wrote it at all.
-    polled: whether an answered read returned it. replaced: of each place, whether its record may be
-    gone, since another has its key (compaction.py), be it a copy that nobody saw. vanished: the
-    same, and where keys are not known, whether any other record may stand behind it.
+    if its offset is not known and its value tells none.
     """
 
     segment: Ints
@@ -58,11 +54,19 @@ class VersionOrder(NamedTuple):
     append_place: Ints
     append_value: Ints
     values: int
+    """How many numbers there are."""
     writers: Ints
+    """Of each value, how many appends may have written it."""
     tried: Ints
+    """How many wrote it at all."""
     polled: Flags
+    """Whether an answered read returned it."""
     replaced: Flags
+    """Of each place, whether its record may be gone, since another has its key (compaction.py), be
+    it a copy that nobody saw.
+    """
     vanished: Flags
+    """The same, and where keys are not known, whether any other record may stand behind it."""
 
 
 def version_order(batch: LogBatch, *, at_least_once: bool = False) -> VersionOrder:

@@ -27,20 +27,19 @@ PATIENCE: Final = (Limits(), Limits(worlds=40_000, kept=150))
 
 
 class Followed(NamedTuple):
-    """machine: "quorum" or "partition".
-
-    options: its setting. states: how many TLC showed; reached: how many of them the reference did.
-    missing: why not more, in lines; empty if all. nodes: TLC's name of each node, and the
-    reference's.
-    """
-
     machine: str
+    """"quorum" or "partition"."""
     options: dict[str, Any]
+    """Its setting."""
     moves: tuple[Made, ...]
     states: int
+    """How many TLC showed."""
     reached: int
+    """How many of them the reference did."""
     missing: list[str]
+    """Why not more, in lines; empty if all."""
     nodes: dict[str, str]
+    """TLC's name of each node, and the reference's."""
 
 
 def follow(

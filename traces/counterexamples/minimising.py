@@ -45,11 +45,10 @@ class Steps(Protocol):
 
 
 class Minimised(NamedTuple):
-    """attempts: how many schedules were tried."""
-
     script: Script
     failure: Failure
     attempts: int
+    """How many schedules were tried."""
 
 
 def minimised(

@@ -24,14 +24,14 @@ from tla_utils.output import State
 
 
 class Refusal(NamedTuple):
-    """The first move at which the correct reference does not what the one with the bug does.
-
-    number: from 1. words: the move. lines: what is different, or that there is no such move.
-    """
+    """The first move at which the correct reference does not what the one with the bug does."""
 
     number: int
+    """From 1."""
     words: str
+    """The move."""
     lines: list[str]
+    """What is different, or that there is no such move."""
 
 
 def converted(machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]) -> Way:

@@ -43,17 +43,19 @@ Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
 
 
 class _Made(NamedTuple):
-    """A move of a way. lost: whether nobody hears at once what it sends."""
+    """A move of a way."""
 
     move: Move
     lost: bool
+    """Whether nobody hears at once what it sends."""
 
 
 class _Place(NamedTuple):
-    """A configuration, and the way to it. sent: all messages so far."""
+    """A configuration, and the way to it."""
 
     at: Configuration
     sent: frozenset[Value] = frozenset()
+    """All messages so far."""
     way: tuple[_Made, ...] = ()
 
 
@@ -66,22 +68,23 @@ class Line(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How the reference goes through a counterexample.
-
-    script: the moves that were made, up to the first failure. lines: those and the ones that the
-    run did not have. failure: what was violated, or None. schedule: what made them. reached: of so
-    many states; missing: why not more, in lines. nodes: by TLC's name of a node the reference's,
-    where they differ.
-    """
+    """How the reference goes through a counterexample."""
 
     script: Script
+    """The moves that were made, up to the first failure."""
     lines: list[Line]
+    """Those and the ones that the run did not have."""
     failure: Failure | None
+    """What was violated, or None."""
     schedule: AnySchedule
+    """What made them."""
     states: int = 0
     reached: int = 0
+    """Of so many states."""
     missing: Sequence[str] = ()
+    """Why not more, in lines."""
     nodes: Mapping[str, str] = MappingProxyType({})
+    """By TLC's name of a node the reference's, where they differ."""
 
     @property
     def unmade(self) -> list[str]:

@@ -15,19 +15,18 @@ Shown: TypeAlias = tuple[dict[int, Value | None], Value | None]
 
 
 class Reading(NamedTuple):
-    """constants: from the texts of a cfg.
-
-    seen: under these constants, what a state shows; in several ways, where it is open which of the
-    model's values is which of the reference's. own: as much of a row or message of the reference.
-    moves: so many moves of the reference may be one step of TLC. loses: messages may be lost in a
-    step.
-    """
-
     constants: Callable[[Mapping[str, str]], Any]
+    """From the texts of a cfg."""
     seen: Callable[[Any], Sequence[Callable[[Mapping[str, Value]], Shown]]]
+    """Under these constants, what a state shows; in several ways, where it is open which of the
+    model's values is which of the reference's.
+    """
     own: Callable[[Value], Value]
+    """As much of a row or message of the reference."""
     moves: int = 1
+    """So many moves of the reference may be one step of TLC."""
     loses: bool = False
+    """Messages may be lost in a step."""
 
 
 AskedWith: TypeAlias = Callable[

@@ -34,24 +34,20 @@ REMEMBERED: Final = 200_000
 
 
 class Suspect(NamedTuple):
-    """A step that may be refused.
-
-    key: of its class (Allowed); None, if a row of it has no form in the spec: then the spec has no
-    such step.
-    """
+    """A step that may be refused."""
 
     key: bytes | None
+    """Of its class (Allowed); None, if a row of it has no form in the spec: then the spec has no
+    such step.
+    """
     step: NodeStep
 
 
 class Refused(NamedTuple):
-    """number: of the run, from 0, in the order in which runs were put.
-
-    script: its moves, or as much of a script as was given.
-    """
-
     number: int
+    """Of the run, from 0, in the order in which runs were put."""
     script: Script
+    """Its moves, or as much of a script as was given."""
     step: NodeStep
 
     @property

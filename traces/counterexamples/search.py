@@ -51,31 +51,30 @@ class AtLeast(frozenset[Hashable]):
 
 
 class Made(NamedTuple):
-    """A move: an input of a node.
-
-    state: the number of TLC's state to which it is on the way; 1 is the one that TLC begins with.
-    """
+    """A move: an input of a node."""
 
     node: int
     input: Any
     state: int = 1
+    """The number of TLC's state to which it is on the way; 1 is the one that TLC begins with."""
 
 
 class Allowed(NamedTuple):
     """What a step of TLC may change, and which moves that the models count it makes: only then may
     the search make them.
-
-    state: the number of the state that it leads to. parts: of the essence, by position. value: of a
-    record that a client appends, or None. movers: the nodes that may move; None: all.
     """
 
     state: int
+    """The number of the state that it leads to."""
     parts: frozenset[int]
+    """Of the essence, by position."""
     crash: bool = False
     value: int | None = None
+    """Of a record that a client appends, or None."""
     others: frozenset[str] = frozenset()
     """What else is counted, by the name of its budget."""
     movers: frozenset[int] | None = None
+    """The nodes that may move; None: all."""
 
 
 class World(Protocol):
@@ -100,24 +99,28 @@ class Way(NamedTuple):
 class Beginning(NamedTuple):
     """Where the story of a counterexample begins.
 
-    machine, options: of the scripted run. way: to where the story begins. wanted: what a world must
-    show where TLC printed a state, and which one before it. parts: names of the parts of an
-    essence; of the last `loose` ones TLC's rows say nothing. places: positions of the rows, by
-    their names in the model; alone: of other variables. fields: of what parts consist, by their
-    number. followers: by position, nodes whose moves suffice where only their parts change, with
-    those who always may move; none where others must answer.
+    machine, options: of the scripted run.
     """
 
     machine: str
     options: dict[str, Any]
     way: Way
+    """To where the story begins."""
     wanted: Callable[[Mapping[str, Any], Mapping[str, Any]], Essence]
+    """What a world must show where TLC printed a state, and which one before it."""
     parts: tuple[str, ...]
+    """Names of the parts of an essence; of the last `loose` ones TLC's rows say nothing."""
     loose: int
     places: Mapping[str, int]
+    """Positions of the rows, by their names in the model."""
     fields: tuple[tuple[str, ...], ...]
+    """Of what parts consist, by their number."""
     alone: Mapping[str, int] = MappingProxyType({})
+    """Of other variables."""
     followers: tuple[int, ...] = ()
+    """By position, nodes whose moves suffice where only their parts change, with those who always
+    may move; none where others must answer.
+    """
     always: frozenset[int] = frozenset()
 
     def movers(self, parts: frozenset[int]) -> frozenset[int] | None:
@@ -128,26 +131,21 @@ class Beginning(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """depth: moves for one step of TLC.
-
-    worlds: looked at for one step. kept: worlds with the wanted essence from which the next step
-    goes on.
-    """
-
     depth: int = 12
+    """Moves for one step of TLC."""
     worlds: int = 20_000
+    """Looked at for one step."""
     kept: int = 12
+    """Worlds with the wanted essence from which the next step goes on."""
 
 
 class Found(NamedTuple):
-    """ways: those that lead to what is wanted, the shortest first.
-
-    nearest: what shows most of it; looked_at: how many worlds there were.
-    """
-
     ways: list[Way]
+    """Those that lead to what is wanted, the shortest first."""
     nearest: Way
+    """What shows most of it."""
     looked_at: int
+    """How many worlds there were."""
 
 
 def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limits) -> Found:

@@ -42,25 +42,26 @@ _KEYS: Final = pa.schema([("key", pa.binary()), ("run", pa.int64())])
 
 @dataclass(frozen=True)
 class Seen:
-    """What runs did: for each class of local steps the first run that took it.
-
-    scenario: of the campaign. runs: how many there are. first: key of the class -> number of the
-    run.
-    """
+    """What runs did: for each class of local steps the first run that took it."""
 
     scenario: str
+    """Of the campaign."""
     runs: int
+    """How many there are."""
     first: dict[bytes, int]
+    """Key of the class -> number of the run."""
 
 
 class Missing(NamedTuple):
     """A class of local steps that was not seen: how many edges are of it, and a shortest way to one
-    of them, that edge itself last. steps: those of the class, by their numbers in the matcher."""
+    of them, that edge itself last.
+    """
 
     action: str
     edges: int
     way: list[str]
     steps: tuple[int, ...]
+    """Those of the class, by their numbers in the matcher."""
 
     def as_json(self) -> dict[str, Any]:
         return {"action": self.action, "edges": self.edges, "way": self.way}
@@ -68,12 +69,10 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Share(Coverage):
-    """How much of a graph was seen, and what was not.
-
-    missing: one local step (its number in the matcher) for each class not seen.
-    """
+    """How much of a graph was seen, and what was not."""
 
     missing: dict[int, Missing]
+    """One local step (its number in the matcher) for each class not seen."""
 
     def as_json(self) -> dict[str, Any]:
         return super().as_json() | {"missing": [each.as_json() for each in self.missing.values()]}

@@ -47,31 +47,30 @@ MADE_BY: Final = (
 
 
 class ChartClass(msgspec.Struct, frozen=True, array_like=True):
-    """A class of local steps.
-
-    key: as conformance names it, in hexadecimal digits. action: of its steps. edges: how many edges
-    of the graph are one of them.
-    """
+    """A class of local steps."""
 
     key: str
+    """As conformance names it, in hexadecimal digits."""
     action: str
+    """Of its steps."""
     edges: int
+    """How many edges of the graph are one of them."""
 
 
 class Chart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """graph: its name. edges: how many it has. classes: by key."""
-
     graph: str
+    """Its name."""
     edges: int
+    """How many it has."""
     classes: tuple[ChartClass, ...]
+    """By key."""
 
 
 @dataclass(frozen=True)
 class Coverage:
     """How much of a graph's local steps, in classes, and of its edges were seen.
 
-    by_action, edges_by_action: action -> (seen, of). growth: (runs, classes seen by then, edges
-    seen by then).
+    by_action, edges_by_action: action -> (seen, of).
     """
 
     total: int
@@ -79,6 +78,7 @@ class Coverage:
     by_action: dict[str, tuple[int, int]]
     edges_by_action: dict[str, tuple[int, int]]
     growth: list[tuple[int, int, int]]
+    """(runs, classes seen by then, edges seen by then)."""
 
     @property
     def edges(self) -> tuple[int, int]:

@@ -19,17 +19,16 @@ from tla_utils.dump import shortest_ways
 
 
 class Driven(NamedTuple):
-    """walks, moves: how many were driven.
-
-    edges: distinct edges among the moves. mismatches: where a move ended elsewhere than the model;
-    the rest of its walk is not driven. seconds: wall time.
-    """
+    """walks, moves: how many were driven."""
 
     walks: int
     moves: int
     edges: int
+    """Distinct edges among the moves."""
     mismatches: list[Mismatch]
+    """Where a move ended elsewhere than the model; the rest of its walk is not driven."""
     seconds: float
+    """Wall time."""
 
 
 class Scheduler:

@@ -39,12 +39,12 @@ State: TypeAlias = tuple[tuple[int, ...], int, int, tuple[int, ...]]
 
 
 class _Local(NamedTuple):
-    """A local step by its number, and what it does to a state; sent: ABSENT if the dump never has
-    it."""
+    """A local step by its number, and what it does to a state."""
 
     step: int
     row: int
     sent: int
+    """ABSENT if the dump never has it."""
     appended: tuple[int, ...]
 
 
@@ -63,25 +63,26 @@ class Step(NamedTuple):
 class Moves:
     """Every move from every state, by column; a move is paired with one edge of the dump.
 
-    source, target: states. step: into `steps`. spends: the budgets after it are those of `target`.
+    source, target: states.
     """
 
     steps: list[Step] = field(default_factory=list)
     source: list[int] = field(default_factory=list)
     target: list[int] = field(default_factory=list)
     step: list[int] = field(default_factory=list)
+    """Into `steps`. spends: the budgets after it are those of `target`."""
 
 
 class Mismatch(NamedTuple):
-    """kind: "not done" (the model's edge, no move of the reference makes it), "not allowed" (the
-    reference's move, no edge of the model is it) or "differs" (while driving). state: where.
-    told: one line.
-    """
-
     kind: str
+    """"not done" (the model's edge, no move of the reference makes it), "not allowed" (the
+    reference's move, no edge of the model is it) or "differs" (while driving).
+    """
     state: int
+    """where."""
     action: str
     told: str
+    """One line."""
 
 
 class Matcher:

@@ -46,22 +46,27 @@ one than the composition's."""
 class CoverModel:
     """One graph: a table of the list, named after it.
 
-    name: unique. protocol: whose composition it is. module: in its folder `cover`. cfg: what TLC
-    is given with it, made of the constants (and of `like` and `replaces`, as model_table.py in
-    tla_utils says). A protocol without a composition of its own (plain.py) has budgets besides, and
-    `module` has its inputs with fields, if there are any. tier: a word to select by. claim: what
-    the graph shows. states, edges: TLC's counts, exact; edges are generated states less the initial
-    one. heap_mb, timeout_s: how TLC is run.
+    states, edges: TLC's counts, exact; edges are generated states less the initial one. heap_mb,
+    timeout_s: how TLC is run.
     """
 
     name: str
+    """unique."""
     protocol: str
+    """Whose composition it is."""
     tier: str
+    """A word to select by."""
     claim: str
+    """What the graph shows."""
     states: int
     edges: int
     module: str = ""
+    """In its folder `cover`."""
     cfg: str = ""
+    """What TLC is given with it, made of the constants (and of `like` and `replaces`, as
+    model_table.py in tla_utils says). A protocol without a composition of its own (plain.py) has
+    budgets besides, and `module` has its inputs with fields, if there are any.
+    """
     constants: Mapping[str, Any] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
     heap_mb: int = 2048
@@ -71,10 +76,12 @@ class CoverModel:
 @dataclass(frozen=True, slots=True)
 class Dumped:
     """A graph with its composition, how long TLC and the reader took, in seconds, and how large it
-    may become. cfg: what TLC was given."""
+    may become.
+    """
 
     model: CoverModel
     cfg: str
+    """What TLC was given."""
     dump: Dump
     composition: Composition
     tlc_seconds: float

@@ -26,31 +26,28 @@ MOST_ARROWS: Final = 48
 
 
 class Picture(NamedTuple):
-    """name: of the heading.
-
-    sentence: what is seen. graphs: whose edges, by name. variable: of the dump. view: the word for
-    a row, as the spec's record.
-    """
-
     name: str
+    """Of the heading."""
     sentence: str
+    """What is seen."""
     graphs: tuple[str, ...]
+    """Whose edges, by name."""
     variable: str
+    """Of the dump."""
     view: Callable[[Any], str]
+    """The word for a row, as the spec's record."""
 
 
 @dataclass
 class Arrows:
-    """first: words in initial states.
-
-    actions: (word before, word after) -> who makes it so. words: all there are.
-    """
-
     first: set[str] = field(default_factory=set)
+    """Words in initial states."""
     actions: defaultdict[tuple[str, str], set[str]] = field(
         default_factory=lambda: defaultdict(set)
     )
+    """(word before, word after) -> who makes it so."""
     words: set[str] = field(default_factory=set)
+    """All there are."""
 
 
 def voter_role(row: Any) -> str:
@@ -137,16 +134,16 @@ def look(dump: Dump, picture: Picture, arrows: Arrows) -> None:
 
 
 class Drawing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a picture shows, in a fixed order.
-
-    name: of the picture. words: its states. first: those of initial states. arrows: (word before,
-    word after, the actions that make it so).
-    """
+    """What a picture shows, in a fixed order."""
 
     name: str
+    """Of the picture."""
     words: tuple[str, ...]
+    """Its states."""
     first: tuple[str, ...]
+    """Those of initial states."""
     arrows: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """(word before, word after, the actions that make it so)."""
 
 
 def look_at(picture: Picture, dumps: Iterable[Dump]) -> Drawing:

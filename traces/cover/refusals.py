@@ -41,21 +41,20 @@ KINDS: Final = ("disabled", "ignored", "error", "vote refused", "accepted")
 
 @dataclass
 class Refusals:
-    """attempts: (row, input) pairs that were tried, all distinct.
-
-    kinds: action -> kind -> how many. errors: error code -> how many responses carry it. unchanged:
-    attempts after which the row was what it had been, the refused ones among them. skipped: mutants
-    beyond the limit. rejected: those that TLC does not allow, in readable lines. unknown: those
-    that TLC could not judge.
-    """
-
     attempts: int = 0
+    """(row, input) pairs that were tried, all distinct."""
     kinds: dict[str, Counter[str]] = field(default_factory=dict)
+    """Action -> kind -> how many."""
     errors: Counter[str] = field(default_factory=Counter)
+    """Error code -> how many responses carry it."""
     unchanged: int = 0
+    """Attempts after which the row was what it had been, the refused ones among them."""
     skipped: int = 0
+    """Mutants beyond the limit."""
     rejected: list[str] = field(default_factory=list)
+    """Those that TLC does not allow, in readable lines."""
     unknown: int = 0
+    """Those that TLC could not judge."""
     runs: int = 0
     cpu_seconds: float = 0.0
 

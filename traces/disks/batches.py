@@ -38,16 +38,12 @@ _MAGIC: Final = bytes([MAGIC])
 
 
 class Batch(NamedTuple):
-    """position: of its first byte in the file.
-
-    last: offset of its last record. sequence: of its first record; -1 without a producer that
-    numbers. marker: "" of data; "other": of the quorum.
-    """
-
     position: int
+    """Of its first byte in the file."""
     size: int
     base: int
     last: int
+    """Offset of its last record."""
     epoch: int
     crc: int
     attributes: int
@@ -55,7 +51,9 @@ class Batch(NamedTuple):
     producer: int
     producer_epoch: int
     sequence: int
+    """Of its first record; -1 without a producer that numbers."""
     marker: Marker
+    """"" of data; "other": of the quorum."""
 
     @property
     def is_transactional(self) -> bool:
@@ -63,16 +61,14 @@ class Batch(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Bytes that are no batch, after which reading stops.
-
-    size: of the file. foreign: whether they are of another version of the format, and not known to
-    be wrong.
-    """
+    """Bytes that are no batch, after which reading stops."""
 
     position: int
     size: int
+    """Of the file."""
     why: str
     foreign: bool = False
+    """Whether they are of another version of the format, and not known to be wrong."""
 
 
 def batches(path: Path, position: int = 0) -> Iterator[Batch | Bad]:

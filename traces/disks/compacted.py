@@ -27,10 +27,9 @@ TOLD: Final = 5
 
 
 class Last(NamedTuple):
-    """value: its digest; b"": a tombstone."""
-
     offset: int
     value: bytes
+    """Its digest; b"": a tombstone."""
     key: str
 
 

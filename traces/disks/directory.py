@@ -31,11 +31,10 @@ class Place(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """cluster: the id of the cluster that it is of; None: nothing says it."""
-
     places: list[Place]
     findings: list[Finding]
     cluster: str | None = None
+    """The id of the cluster that it is of; None: nothing says it."""
 
 
 def read(folder: Path) -> Directory:

@@ -64,27 +64,24 @@ class Newer(Malformed):
 
 
 class Aborted(NamedTuple):
-    """An entry of a transaction index.
-
-    last: offset of the marker. stable: the last stable offset after it.
-    """
+    """An entry of a transaction index."""
 
     producer: int
     first: int
     last: int
+    """Offset of the marker."""
     stable: int
+    """The last stable offset after it."""
 
 
 class Remembered(NamedTuple):
-    """An entry of a snapshot of producers: of the last batch of data.
-
-    transaction: first offset of the one that is open, or -1.
-    """
+    """An entry of a snapshot of producers: of the last batch of data."""
 
     epoch: int
     sequence: int
     offset: int
     transaction: int
+    """First offset of the one that is open, or -1."""
 
 
 def segments_of(folder: Path) -> dict[int, Path]:
@@ -110,10 +107,11 @@ def indexes_from(folder: Path, path: Path | None = None) -> list[Path]:
 
 
 class Index(NamedTuple):
-    """Entries of an index, ascending in the file. zeros: how many at its end are room for more."""
+    """Entries of an index, ascending in the file."""
 
     entries: Table
     zeros: int
+    """How many at its end are room for more."""
 
 
 def offset_index(path: Path, base: int) -> Index:

@@ -19,12 +19,11 @@ _WORST: tuple[Verdict, ...] = ("violated", "damaged", "unknown")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """position: in the file, in bytes; -1: the whole file."""
-
     weight: Weight
     invariant: str
     file: str
     position: int
+    """In the file, in bytes; -1: the whole file."""
     said: str
 
 
@@ -34,26 +33,27 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
 
 
 class Common(msgspec.Struct, frozen=True):
-    """What is written down of a partition beside its log. None: nothing.
-
-    stopped: whether its broker was stopped cleanly. synced: whether each append is flushed before
-    the next (the metadata log). cleaned: up to where a cleaner has been. copied_cleaned: whether
-    another replica was cleaned, whose batches this one may have copied. unnoted: the marks that are
-    noted of other partitions and not of it. node: the broker's id. topic_id: the topic's. alone:
-    whether nothing lies beside the directory of the partition that is a broker's.
-    """
+    """What is written down of a partition beside its log. None: nothing."""
 
     high_watermark: int | None = None
     recovery_point: int | None = None
     log_start: int | None = None
     stopped: bool = False
+    """Whether its broker was stopped cleanly."""
     synced: bool = False
+    """Whether each append is flushed before the next (the metadata log)."""
     cleaned: int | None = None
+    """Up to where a cleaner has been."""
     copied_cleaned: bool = False
+    """Whether another replica was cleaned, whose batches this one may have copied."""
     unnoted: tuple[str, ...] = ()
+    """The marks that are noted of other partitions and not of it."""
     node: str | None = None
+    """The broker's id."""
     topic_id: str | None = None
+    """The topic's."""
     alone: bool = False
+    """Whether nothing lies beside the directory of the partition that is a broker's."""
 
     @property
     def marks(self) -> dict[str, int | None]:
@@ -71,30 +71,29 @@ class Common(msgspec.Struct, frozen=True):
 
 
 class Segment(NamedTuple):
-    """end: the offset after its last one."""
-
     base: int
     end: int
+    """The offset after its last one."""
     bytes: int
 
 
 class Voter(NamedTuple):
-    """directory: of its metadata log, as hexadecimal digits; a controller whose disk was exchanged
-    is another one."""
-
     number: int
     directory: str
+    """Of its metadata log, as hexadecimal digits; a controller whose disk was exchanged is another
+    one.
+    """
 
 
 class Quorum(msgspec.Struct, frozen=True):
     """A controller as its directory has it.
 
-    voters: the last set of its log. epoch, end: of its last record, and the offset after it: what
-    votes go by.
+    epoch, end: of its last record, and the offset after it: what votes go by.
     """
 
     own: Voter
     voters: list[Voter]
+    """The last set of its log."""
     epoch: int
     end: int
 
@@ -110,34 +109,40 @@ class Election(NamedTuple):
 
 class Found(msgspec.Struct, frozen=True):
     """start, end: the first offset and the one after the last; they are equal where there is
-    nothing. open: of the transactions without a marker (producer, first offset, milliseconds
-    between its last batch and the latest in the log). synced: bytes that are known to be on the
-    disk. forgotten: what a start would no longer know of producers.
-
-    sums: by which replicas are compared. ended: of the last transactions (producer, first offset,
-    offset of the marker, whether it aborts), of so many. layout: of the segments. quorum: of the
-    metadata log of a controller whose voters change. election: of a metadata log. noted_epochs: of
-    the epoch file.
+    nothing.
     """
 
     folder: str
     segments: int
     bytes: int
     synced: int
+    """Bytes that are known to be on the disk."""
     start: int
     end: int
     epochs: list[tuple[int, int]]
     open: list[tuple[int, int, int]]
+    """Of the transactions without a marker (producer, first offset, milliseconds between its last
+    batch and the latest in the log).
+    """
     forgotten: list[Forgotten]
+    """What a start would no longer know of producers."""
     findings: list[Finding]
     common: Common
     sums: Sums
+    """By which replicas are compared."""
     ended: list[tuple[int, int, int, bool]]
+    """Of the last transactions (producer, first offset, offset of the marker, whether it aborts),
+    of so many.
+    """
     transactions: int
     layout: list[Segment]
+    """Of the segments."""
     quorum: Quorum | None = None
+    """Of the metadata log of a controller whose voters change."""
     election: Election | None = None
+    """Of a metadata log."""
     noted_epochs: Sequence[tuple[int, int]] = ()
+    """Of the epoch file."""
 
     @property
     def is_torn(self) -> bool:
@@ -146,15 +151,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Parting(NamedTuple):
-    """Two replicas, by their folders, have something else at an offset.
-
-    marks: the high watermarks that were written down. epochs: of what either has there.
-    """
+    """Two replicas, by their folders, have something else at an offset."""
 
     folders: tuple[str, str]
     marks: tuple[int | None, int | None]
+    """The high watermarks that were written down."""
     offset: int
     epochs: tuple[int, int]
+    """Of what either has there."""
 
     @property
     def is_committed(self) -> bool:
@@ -163,19 +167,18 @@ class Parting(NamedTuple):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A partition.
-
-    replicas: each directory of it, without the batches by which they were compared; parted: of any
-    two of them the first offset where they are not the same; together: what is wrong between them;
-    roles: of each replica, by the metadata log, if it says anything of it.
-    """
+    """A partition."""
 
     topic: str
     partition: int
     replicas: list[Found]
+    """Each directory of it, without the batches by which they were compared."""
     parted: list[Parting]
+    """Of any two of them the first offset where they are not the same."""
     together: list[Finding]
+    """What is wrong between them."""
     roles: Sequence[str] = ()
+    """Of each replica, by the metadata log, if it says anything of it."""
 
     @property
     def findings(self) -> list[Finding]:

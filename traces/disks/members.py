@@ -17,22 +17,22 @@ Role = Literal["leader", "isr", "elr", "out", ""]
 
 
 class Members(NamedTuple):
-    """Nodes by their numbers.
-
-    leader: -1: nobody. unclean: whether an unclean election is known. whole: whether all would be:
-    the log has its beginning. latest: whether nobody can have a later word: the logs of a majority
-    of the voters were read. epoch: the leader epoch. replicas: the nodes that have the partition,
-    the new ones of a reassignment among them.
-    """
+    """Nodes by their numbers."""
 
     leader: int
+    """-1: nobody."""
     isr: tuple[int, ...]
     elr: tuple[int, ...]
     unclean: bool
+    """Whether an unclean election is known."""
     whole: bool
+    """Whether all would be: the log has its beginning."""
     latest: bool
+    """Whether nobody can have a later word: the logs of a majority of the voters were read."""
     epoch: int
+    """The leader epoch."""
     replicas: tuple[int, ...]
+    """The nodes that have the partition, the new ones of a reassignment among them."""
 
     def role(self, found: Found) -> Role:
         """ "" where nothing says whose the directory is."""

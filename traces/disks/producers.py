@@ -24,19 +24,22 @@ DELIVERY_MS: Final = 2 * 60 * 1000
 
 
 class Open(NamedTuple):
-    """A transaction without a marker. latest: timestamp of its last batch."""
+    """A transaction without a marker."""
 
     producer: int
     first: int
     latest: int
+    """Timestamp of its last batch."""
 
 
 class Forgotten(NamedTuple):
     """Of a producer without transactions: batches that a broker at work knows again, and one that
-    starts does not. first: offset of the first."""
+    starts does not.
+    """
 
     producer: int
     first: int
+    """Offset of the first."""
     batches: int
 
 

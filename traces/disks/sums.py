@@ -19,15 +19,14 @@ _WRAP: Final = (1 << 64) - 1
 
 
 class Stretch(NamedTuple):
-    """segment, position: of its first batch.
-
-    sum: of hashes of its batches (base, last, epoch, checksum), which mean something in this
-    process only.
-    """
+    """segment, position: of its first batch."""
 
     segment: int
     position: int
     sum: int
+    """Of hashes of its batches (base, last, epoch, checksum), which mean something in this process
+    only.
+    """
 
 
 class Sums:

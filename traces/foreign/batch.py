@@ -90,9 +90,10 @@ def judge_batch(
 
 
 class JudgedSteps(NamedTuple):
-    """What TLC says of some steps, each on its own. refused: by the frame that judged them."""
+    """What TLC says of some steps, each on its own."""
 
     refused: list[tuple[StepFrame, list[tuple[ForeignStep, dict[str, Value]]]]]
+    """By the frame that judged them."""
     doubts: list[Doubt]
     distinct: int
     runs: int

@@ -46,19 +46,17 @@ CHUNK: Final = 5_000
 
 @dataclass
 class _Chain:
-    """The steps of one node of one run, as lines for TLC, and what became of them.
-
-    cut: per line, the hidden fields that were tried with some of their values only. doubt: why the
-    search says nothing beyond what was accepted.
-    """
+    """The steps of one node of one run, as lines for TLC, and what became of them."""
 
     steps: list[ForeignStep]
     kind: NodeKind
     lines: list[Line]
     cut: list[list[str]]
+    """Per line, the hidden fields that were tried with some of their values only."""
     first: Record | None
     accepted: int = 0
     doubt: str = ""
+    """Why the search says nothing beyond what was accepted."""
     rejection: Rejection | None = None
     done: bool = field(default=False)
 

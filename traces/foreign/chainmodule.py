@@ -42,17 +42,18 @@ Line: TypeAlias = Mapping[str, Value]
 class Search:
     """Chains of one kind of node, to be searched together.
 
-    frame: the module with StepOf, Hidden and MayTake. logged: field -> values. nodes, firsts,
-    chains: per chain the node, its first row (None: an initial one) and its lines. impossible: what
-    no row has, for the canary.
+    nodes, firsts, chains: per chain the node, its first row (None: an initial one) and its lines.
     """
 
     frame: StepFrame
+    """The module with StepOf, Hidden and MayTake."""
     logged: Mapping[str, Value]
+    """Field -> values."""
     nodes: Sequence[int]
     firsts: Sequence[Record | None]
     chains: Sequence[Sequence[Line]]
     impossible: Mapping[str, Value]
+    """What no row has, for the canary."""
 
     @cached_property
     def batch(self) -> Batch:
@@ -122,17 +123,16 @@ class Search:
 
 
 class Found(NamedTuple):
-    """What a search found.
-
-    accepted: per chain, how many of its lines, from the first, the spec can have taken. canary:
-    whether the impossible line was accepted. error: TLC's words, if it could not evaluate a step;
-    stopped: why the search was not whole. Both are "" for a whole one.
-    """
+    """What a search found."""
 
     accepted: list[int]
+    """Per chain, how many of its lines, from the first, the spec can have taken."""
     canary: bool
+    """Whether the impossible line was accepted."""
     error: str
+    """TLC's words, if it could not evaluate a step."""
     stopped: str
+    """Why the search was not whole. Both are "" for a whole one."""
     cpu_seconds: float
 
 

@@ -25,17 +25,16 @@ Class: TypeAlias = Literal["bug", "grain"]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of": "class"}):
-    """One departure.
-
-    of: bug (of the implementation), or grain (safe: only when or how often). source: where it is
-    read or reported. since: the first version that departs so, if not all do.
-    """
+    """One departure."""
 
     name: str
     of: Class
+    """Bug (of the implementation), or grain (safe: only when or how often)."""
     says: str
     source: str
+    """Where it is read or reported."""
     since: str = ""
+    """The first version that departs so, if not all do."""
 
     def is_of(self, version: str) -> bool:
         """Whether a version such as 4.2 departs so."""
@@ -55,20 +54,19 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What a profile says of one protocol: that of the folder of specs, if the file names none.
-
-    module: with the replacements, each named Kafka_X for the operator X, or for Step_X. judges: the
-    modules of steps in whose place it stands. versions: of the implementation that it is true of,
-    as their numbers begin. replaces: by operator, the module that defines it. entries: those that
-    apply.
-    """
+    """What a profile says of one protocol: that of the folder of specs, if the file names none."""
 
     protocol: str
     module: str
+    """With the replacements, each named Kafka_X for the operator X, or for Step_X."""
     judges: tuple[str, ...]
+    """The modules of steps in whose place it stands."""
     versions: tuple[str, ...]
+    """Of the implementation that it is true of, as their numbers begin."""
     replaces: dict[str, str]
+    """By operator, the module that defines it."""
     entries: tuple[Entry, ...]
+    """Those that apply."""
 
     def cfg(self, entries: str) -> str:
         """What a cfg needs to have the entries of a set applied; "": the frame gives it a value."""

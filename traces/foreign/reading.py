@@ -48,12 +48,13 @@ _PROTOCOLS: Final[Mapping[str, Protocol]] = {
 class ForeignStep:
     """One line: what a node did, as far as it was logged.
 
-    line: its number in the file, from 1. node, run: who took the step, in which run. input, sent,
-    ignored: None when they are hidden; before and after have no fields then. action: the spec's
-    name for the step, "" when the input is hidden.
+    node, run: who took the step, in which run. input, sent, ignored: None when they are hidden;
+    before and after have no fields then. action: the spec's name for the step, "" when the input is
+    hidden.
     """
 
     line: int
+    """Its number in the file, from 1."""
     run: int
     node: int
     before: Fields
@@ -69,11 +70,12 @@ class ForeignStep:
 
 @dataclass(frozen=True, slots=True)
 class ForeignTrace:
-    """A trace as it was read. full: every field of every line is there."""
+    """A trace as it was read."""
 
     path: Path
     constants: AnyConstants
     full: bool
+    """Every field of every line is there."""
     from_initial: bool
     causal: bool
     producer: str

@@ -12,13 +12,14 @@ HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
 
 
 class Rejection(msgspec.Struct, frozen=True, order=True):
-    """A line that the spec does not allow. differences: what it would have allowed, in words."""
+    """A line that the spec does not allow."""
 
     line: int
     run: int
     node: int
     action: str
     differences: list[str]
+    """What it would have allowed, in words."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
@@ -37,44 +38,44 @@ class Doubt(msgspec.Struct, frozen=True, order=True):
 
 
 class Chain(msgspec.Struct, frozen=True, order=True):
-    """The steps of one node of one run.
-
-    accepted_lines: how many were accepted, from the first on; last_accepted: the line of the last
-    of them, 0 if there is none. verdict: accepted, rejected or unknown.
-    """
+    """The steps of one node of one run."""
 
     run: int
     node: int
     lines: int
     accepted_lines: int
+    """How many were accepted, from the first on."""
     last_accepted: int
+    """The line of the last of them, 0 if there is none."""
     verdict: str
+    """Accepted, rejected or unknown."""
 
 
 class ForeignVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of a trace.
 
-    mode: batch (full rows) or chain (partial rows). profile: what was allowed besides the specs, by
-    name (profiles.py); empty for nothing. distinct: steps that were judged; first rows
-    that were held to be initial are among them. not_asked: what the trace leaves open, so that an
-    accepted trace claims nothing about it. runs_of_tlc, cpu_seconds: what TLC took. as_text: why
-    TLC was given text in place of values, or "".
+    runs_of_tlc, cpu_seconds: what TLC took.
     """
 
     mode: str
+    """Batch (full rows) or chain (partial rows)."""
     producer: str
     steps: int
     nodes: int
     distinct: int
+    """Steps that were judged; first rows that were held to be initial are among them."""
     rejections: list[Rejection]
     findings: list[Finding]
     doubts: list[Doubt]
     chains: list[Chain]
     not_asked: list[str]
+    """What the trace leaves open, so that an accepted trace claims nothing about it."""
     runs_of_tlc: int
     cpu_seconds: float
     profile: str = ""
+    """What was allowed besides the specs, by name (profiles.py); empty for nothing."""
     as_text: str = ""
+    """Why TLC was given text in place of values, or ""."""
 
     @property
     def verdict(self) -> str:

@@ -152,7 +152,7 @@ Who = tuple[str, int]
 
 
 class _Append(NamedTuple):
-    """What is known of a record in the end. offset: None: it is not known to be in the log."""
+    """What is known of a record in the end."""
 
     line: int
     who: Who
@@ -161,6 +161,7 @@ class _Append(NamedTuple):
     begin: int
     end: int | None
     offset: int | None
+    """None: it is not known to be in the log."""
     error: str | None
 
 

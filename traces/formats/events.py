@@ -87,15 +87,13 @@ class Call(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """The calls in order of invocation, what the nemesis did, and the unit of all times.
-
-    note: how the file differs from what Jepsen writes, where that matters to who reads a verdict.
-    """
+    """The calls in order of invocation, what the nemesis did, and the unit of all times."""
 
     calls: list[Call]
     annotations: tuple[Annotation, ...]
     time_unit: str
     note: str | None = None
+    """How the file differs from what Jepsen writes, where that matters to who reads a verdict."""
 
 
 # -- One map as one event

@@ -99,10 +99,7 @@ def _usual(is_so: object) -> None:
 
 
 class _Part(NamedTuple):
-    """Rows of one verb: of which call each is, and what its verb tells.
-
-    shown: how many records; missing columns tell nothing.
-    """
+    """Rows of one verb: of which call each is, and what its verb tells."""
 
     call: list[int]
     key: list[str | None]
@@ -113,6 +110,7 @@ class _Part(NamedTuple):
     answered: list[int] | None = None
     value: list[Value] | None = None
     shown: list[int] | None = None
+    """How many records; missing columns tell nothing."""
 
 
 class _Reader:

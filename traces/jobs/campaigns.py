@@ -169,30 +169,26 @@ class Announced:
 
 @dataclass(frozen=True)
 class Told:
-    """Who listens.
-
-    progress: (stage, done, total, of what, what was found so far). violation: called once at most.
-    """
+    """Who listens."""
 
     progress: Callable[[str, int, int, str, str], None] = lambda *_: None
+    """(stage, done, total, of what, what was found so far)."""
     violation: Callable[[Announced], None] = lambda _: None
+    """Called once at most."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """backend: where ranges are worked on.
-
-    store: the folder of TLC's verdicts; beside the campaign's by default. fail_fast: the first
-    violation ends the campaign, which can be taken up again. redo: damaged or missing parts are
-    simulated again.
-    """
-
     backend: Backend = field(default_factory=Pool)
+    """Where ranges are worked on."""
     check: CheckOptions = DEFAULT_CHECK
     store: Path | None = None
+    """The folder of TLC's verdicts; beside the campaign's by default."""
     specs: Path = SPECS
     fail_fast: bool = False
+    """The first violation ends the campaign, which can be taken up again."""
     redo: bool = False
+    """Damaged or missing parts are simulated again."""
 
 
 def run_campaign(

@@ -62,32 +62,32 @@ DEFAULT_CHECK = CheckOptions(chunk=CHUNK, heap_mb=2048)
 
 @dataclass(frozen=True)
 class ConformOptions:
-    """How to judge a trace.
-
-    backend: where parts are worked on. check: how TLC is run. explain: how many rejected classes
-    are explained, those with the earliest witnesses first (the others are counted, and listed in
-    rejected.parquet). out: where tables go, `<trace>/conform` by default. specs: the modules.
-    under: what to make of them first.
-    """
+    """How to judge a trace."""
 
     backend: Backend = field(default_factory=Pool)
+    """Where parts are worked on."""
     check: CheckOptions = DEFAULT_CHECK
+    """How TLC is run."""
     explain: int = 1000
+    """How many rejected classes are explained, those with the earliest witnesses first (the others
+    are counted, and listed in rejected.parquet).
+    """
     out: Path | None = None
+    """Where tables go, `<trace>/conform` by default."""
     specs: Path = SPECS
+    """The modules."""
     under: Under = as_it_is
+    """What to make of them first."""
 
 
 @dataclass(frozen=True)
 class Conformance:
-    """The result. `verdict` is holds, violated or unknown; `reasons` say why it is not holds.
-
-    summary: what `<trace>/summary.json` holds, in JSON's types.
-    """
+    """The result. `verdict` is holds, violated or unknown; `reasons` say why it is not holds."""
 
     verdict: str
     reasons: list[str]
     summary: dict[str, Any]
+    """What `<trace>/summary.json` holds, in JSON's types."""
 
 
 def conform(
@@ -105,18 +105,18 @@ def conform(
 
 @dataclass(frozen=True)
 class Course:
-    """What a trace goes through once its distinct steps are known, in `conform` and in a campaign.
-
-    directory: of the trace, as it was named. out: where what is known of parts lies. stage: runs
-    around each stage; tell: as the progress of `conform`.
-    """
+    """What a trace goes through after its distinct steps are known: of `conform` and campaigns."""
 
     directory: Path
+    """Of the trace, as it was named."""
     manifest: Manifest
     out: Path
+    """Where what is known of parts lies."""
     options: ConformOptions
     stage: Callable[[str], AbstractContextManager[None]]
+    """Runs around each stage."""
     tell: Progress = lambda *_: None
+    """As the progress of `conform`."""
 
     @property
     def files(self) -> list[PartFiles]:

@@ -91,11 +91,13 @@ LEVELS: Final = (
 
 
 class Metric(NamedTuple):
-    """What is distributed over logs or runs. table: whose column; words: what it says; unit."""
+    """What is distributed over logs or runs."""
 
     name: str
     table: str
+    """Whose column."""
     words: str
+    """What it says; unit."""
     unit: str
 
 

@@ -132,13 +132,13 @@ def ways_of(campaign: Campaign) -> tuple[str, ...]:
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """recorded_with: sha256 of the reference that simulates. runs: from first_run on."""
-
     generation_version: int = GENERATION_VERSION
     recorded_with: str
+    """sha256 of the reference that simulates."""
     scenario: str
     first_run: int
     runs: tuple[Made, ...]
+    """From first_run on."""
 
 
 def genomes_table(first_run: int, lengths: Sequence[int], made: Sequence[Choices]) -> pa.Table:

@@ -46,29 +46,28 @@ more, since a range has RANGE_RUNS at most, and a short one fewer, since it has 
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One family of runs. options: those that are fixed; the others are drawn for each run."""
+    """One family of runs."""
 
     name: str
     scenario: str
     bug: str | None = None
     options: dict[str, Any] = {}
+    """Those that are fixed; the others are drawn for each run."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """runs: of each configuration.
-
-    reported: how many of them the report speaks of, 0 before the first one. guided: so many runs
-    are a generation, 0: of none. recorded_with: sha256 of the reference that simulates.
-    """
-
     plan_version: int = PLAN_VERSION
     kraftcheck_version: str
     recorded_with: str
+    """sha256 of the reference that simulates."""
     seed: int
     runs: int
+    """Of each configuration."""
     range_runs: int
     guided: int = 0
+    """So many runs are a generation, 0: of none."""
     reported: int = 0
+    """How many of them the report speaks of, 0 before the first one."""
     configurations: tuple[Configuration, ...]
 
     def campaign(self, configuration: Configuration) -> Campaign:

@@ -104,11 +104,6 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """files: the digest of each, by its ending.
-
-    bad_runs: with any violation; violations: the first of them.
-    """
-
     basis: str
     first_run: int
     runs: int
@@ -116,26 +111,27 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     classes: int
     operations: int
     bad_runs: int
+    """With any violation."""
     violations: tuple[Violation, ...]
+    """The first of them."""
     files: dict[str, str]
+    """The digest of each, by its ending."""
 
 
 class Work(NamedTuple):
-    """What ranges there are to work on, and how; the same for every worker.
-
-    parts: of each range the part that is recorded already, or None. alarm: the file in which the
-    campaign's first violation is told, whoever finds it. stop_at_violation: after it, workers begin
-    no other range.
-    """
+    """What ranges there are to work on, and how; the same for every worker."""
 
     trace: Path
     campaign: Campaign
     ranges: tuple[Range, ...]
     parts: tuple[PartEntry | None, ...]
+    """Of each range the part that is recorded already, or None."""
     specs: Path
     code: str
     alarm: Path
+    """The file in which the campaign's first violation is told, whoever finds it."""
     stop_at_violation: bool
+    """After it, workers begin no other range."""
 
     @property
     def out(self) -> Path:

@@ -27,14 +27,12 @@ from kraftcheck.traces.store import Manifest, read_table
 
 
 class Shown(NamedTuple):
-    """The evidence, and the whole history of its run; both name operations alike.
-
-    why: of an anomaly of a log, why it is allowed there, or that it is not.
-    """
+    """The evidence, and the whole history of its run; both name operations alike."""
 
     certificate: Certificate
     history: History
     why: str = ""
+    """Of an anomaly of a log, why it is allowed there, or that it is not."""
 
 
 def shown(

@@ -68,11 +68,13 @@ ALTER, PREFERRED, UNCLEAN = "AlterPartition", "preferred election", "unclean ele
 
 @dataclass
 class Report:
-    """What came of a log. steps: explained ones by what they are; unjudged: records by kind."""
+    """What came of a log."""
 
     records: int = 0
     steps: Counter[str] = field(default_factory=Counter)
+    """Explained ones by what they are."""
     unjudged: Counter[str] = field(default_factory=Counter)
+    """Records by kind."""
     findings: list[Finding] = field(default_factory=list)
 
     @property

@@ -35,11 +35,12 @@ NEVER = Registration(UNDEFINED, UNDEFINED, UNDEFINED, fenced=True, stopping=Fals
 class Observed(msgspec.Struct):
     """A partition.
 
-    replicas: in assignment order. adding, removing: of the reassignment that is under way, sorted.
+    adding, removing: of the reassignment that is under way, sorted.
     """
 
     topic: str
     replicas: tuple[int, ...]
+    """In assignment order."""
     state: Partition
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()

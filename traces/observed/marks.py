@@ -35,17 +35,19 @@ from kraftcheck.traces.observed.verdicts import Defect, first_of_each
 
 
 class Acked(NamedTuple):
-    """A record that was acknowledged with acks=all. time: when its client knew, ns."""
+    """A record that was acknowledged with acks=all."""
 
     key: str
     offset: int
     time: int
+    """When its client knew, ns."""
 
 
 class Report(NamedTuple):
-    """What came of the answers. asked: how often each rule was asked; the rest: what is wrong."""
+    """What came of the answers."""
 
     asked: Counter[str]
+    """How often each rule was asked; the rest: what is wrong."""
     defects: list[Defect]
 
 

@@ -60,16 +60,16 @@ NUMBERS: Final = 1 << 31
 
 
 class Report(NamedTuple):
-    """asked: how often each rule was; defects: the first place of each kind; left: rules that were
-    not judged, and why."""
-
     asked: Counter[str]
+    """How often each rule was."""
     defects: list[Defect]
+    """The first place of each kind."""
     left: dict[str, str]
+    """Rules that were not judged, and why."""
 
 
 class Written(NamedTuple):
-    """A batch of one producer. kind: COMMIT or ABORT of a marker, else empty."""
+    """A batch of one producer."""
 
     first: int
     last: int
@@ -77,6 +77,7 @@ class Written(NamedTuple):
     sequence: int
     coordinator: int
     kind: str
+    """COMMIT or ABORT of a marker, else empty."""
     transactional: bool
 
 

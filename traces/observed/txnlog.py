@@ -29,11 +29,7 @@ TAKEN_BACK: Final = ""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """offset, epoch: its place, and the epoch of the leader that wrote it.
-
-    next: the producer id to be had once it is complete, or -1. version: of the client's
-    transactions. partitions: keys.
-    """
+    """offset, epoch: its place, and the epoch of the leader that wrote it."""
 
     offset: int
     epoch: int
@@ -44,9 +40,12 @@ class Row(msgspec.Struct, frozen=True):
     producer_epoch: int = -1
     previous: int = -1
     next: int = -1
+    """The producer id to be had once it is complete, or -1."""
     version: int = 0
+    """Of the client's transactions."""
     timeout_ms: int = 0
     partitions: list[str] = []
+    """keys."""
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -72,17 +71,16 @@ class Gone(NamedTuple):
 
 
 class Log(NamedTuple):
-    """The log as it is at rest.
-
-    rows: by transactional id, in order. time: ms, when it was read. whole: whether nothing was
-    cleaned away from it.
-    """
+    """The log as it is at rest."""
 
     rows: dict[str, list[Row]]
+    """By transactional id, in order."""
     partition_of: dict[str, int]
     gone: list[Gone]
     time: int
+    """Ms, when it was read."""
     whole: bool
+    """Whether nothing was cleaned away from it."""
 
 
 def read(path: Path) -> list[Replica]:

@@ -9,9 +9,10 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A record that no rule explains, or one that is missing. offset: in the metadata log."""
+    """A record that no rule explains, or one that is missing."""
 
     offset: int
+    """In the metadata log."""
     subject: str
     reason: str
 
@@ -36,28 +37,33 @@ def first_of_each(found: Iterable[Defect]) -> list[Defect]:
 class Judged(NamedTuple):
     """What came of a recording.
 
-    records: of the metadata log; steps: those that were explained, by what they are; unjudged:
-    records by kind. findings, defects, contradictions: what is wrong with the metadata log, on
-    disks, with answers. replicas, entries: how many lay on disks, with how many records together.
-    answers: of brokers; asked: how often each rule was; compared: likewise of transactions on
-    disks; left: rules of transactions that were not judged, and why. silent: by each witness that
-    told nothing, why. unknown: why it is not known whether all is well; empty: it is.
+    findings, defects, contradictions: what is wrong with the metadata log, on disks, with answers.
+    replicas, entries: how many lay on disks, with how many records together.
     """
 
     records: int
+    """Of the metadata log."""
     steps: Mapping[str, int]
+    """Those that were explained, by what they are."""
     unjudged: Mapping[str, int]
+    """Records by kind."""
     findings: Sequence[Finding]
     replicas: int
     entries: int
     defects: Sequence[Defect]
     answers: int
+    """Of brokers."""
     asked: Mapping[str, int]
+    """How often each rule was."""
     contradictions: Sequence[Defect]
     compared: Mapping[str, int]
+    """Likewise of transactions on disks."""
     left: Mapping[str, str]
+    """Rules of transactions that were not judged, and why."""
     silent: Mapping[str, str]
+    """By each witness that told nothing, why."""
     unknown: str
+    """Why it is not known whether all is well; empty: it is."""
 
     @property
     def judged(self) -> int:

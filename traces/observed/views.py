@@ -45,12 +45,13 @@ may take one."""
 
 
 class State(NamedTuple):
-    """A partition as the metadata log has it after a record. elr: None: not told."""
+    """A partition as the metadata log has it after a record."""
 
     leader: int
     epoch: int
     isr: tuple[int, ...]
     elr: tuple[int, ...] | None
+    """None: not told."""
 
 
 def judge(answers: Sequence[Answer], records: Sequence[Record]) -> list[Defect]:

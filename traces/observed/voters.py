@@ -27,9 +27,10 @@ TOLD, ADDED, REMOVED, UPDATED = (
 
 @dataclass
 class Voters:
-    """What the log has said so far. known: the last set; None: that of the bootstrap snapshot."""
+    """What the log has said so far."""
 
     known: frozenset[Key] | None = None
+    """The last set; None: that of the bootstrap snapshot."""
     epoch: int = -1
     opened: int = -1
     """The end of the batch in which the leader of that epoch has its first record."""

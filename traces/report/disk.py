@@ -25,52 +25,51 @@ LETTER: Final = 7
 
 
 class Box(NamedTuple):
-    """A stretch of offsets, the second not in it.
-
-    kind: of segments and epochs "", of transactions committed, aborted, open. name: as long as it
-    fits; words: when it is pointed at.
-    """
+    """A stretch of offsets, the second not in it."""
 
     start: int
     end: int
     name: str
+    """As long as it fits."""
     words: str
+    """When it is pointed at."""
     kind: str = ""
+    """Of segments and epochs "", of transactions committed, aborted, open."""
 
 
 class Mark(NamedTuple):
-    """Of a checkpoint. letter: as it is drawn."""
+    """Of a checkpoint."""
 
     offset: int
     letter: str
+    """As it is drawn."""
     name: str
 
 
 class Replica(NamedTuple):
-    """transactions: the last; transactions_count: how many there are.
-
-    facts: what there is to say of it, by name. findings: (weight, place, words).
-    """
-
     folder: str
     verdict: str
     segments: Sequence[Box]
     epochs: Sequence[Box]
     transactions: Sequence[Box]
+    """The last."""
     transactions_count: int
+    """How many there are."""
     marks: Sequence[Mark]
     facts: Sequence[tuple[str, str]]
+    """What there is to say of it, by name."""
     findings: Sequence[tuple[str, str, str]]
+    """(weight, place, words)."""
 
 
 class Partition(NamedTuple):
-    """together: what is wrong between replicas (weight, words). parted: (offset, words)."""
-
     name: str
     verdict: str
     replicas: Sequence[Replica]
     together: Sequence[tuple[str, str]]
+    """What is wrong between replicas (weight, words)."""
     parted: Sequence[tuple[int, str]]
+    """(offset, words)."""
 
 
 class _Scale(NamedTuple):

@@ -34,17 +34,17 @@ class ReportError(Exception):
 
 
 class Pattern(NamedTuple):
-    """A cause: rejected steps that differ from the spec in the same places.
-
-    actions: how many such steps each has, the most first. distinct: of all of them; taken: how
-    often runs took one. witnesses: the earliest of them.
-    """
+    """A cause: rejected steps that differ from the spec in the same places."""
 
     places: tuple[str, ...]
     actions: Mapping[str, int]
+    """How many such steps each has, the most first."""
     distinct: int
+    """Of all of them."""
     taken: int
+    """How often runs took one."""
     witnesses: list[Mapping[str, Any]]
+    """The earliest of them."""
 
 
 class Model(NamedTuple):

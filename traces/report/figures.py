@@ -23,11 +23,11 @@ NEVER: Final = "never"
 
 
 class Bar(NamedTuple):
-    """share: of the longest. said: what stands at its end."""
-
     label: str
     share: float
+    """Of the longest."""
     said: str
+    """What stands at its end."""
 
 
 def count(number: float) -> str:

@@ -18,14 +18,12 @@ PROCESSES_MAX: Final = 24
 
 
 class Choice(NamedTuple):
-    """drawn, related: the operations that are drawn, and all on the same object.
-
-    notes: what is left out, in words.
-    """
+    """drawn, related: the operations that are drawn, and all on the same object."""
 
     drawn: list[Operation]
     related: list[Operation]
     notes: list[str]
+    """What is left out, in words."""
 
 
 def choice(history: History, certificate: Sequence[int], key: str | None) -> Choice:

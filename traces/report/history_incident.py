@@ -58,12 +58,13 @@ class Tick(NamedTuple):
 
 
 class Shade(NamedTuple):
-    """A fault as a band; label: empty where there is no room for it, the hint has it."""
+    """A fault as a band."""
 
     x: float
     width: float
     y: float
     label: str
+    """Empty where there is no room for it, the hint has it."""
     hint: str
 
 
@@ -75,12 +76,16 @@ class Dots(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Two panels above one axis of time. top, floor: of the upper; base: of the lower."""
+    """Two panels above one axis of time.
+
+    top, floor: of the upper;
+    """
 
     height: float
     top: float
     floor: float
     base: float
+    """Of the lower."""
     dots: tuple[Dots, ...]
     acknowledged: str
     unacknowledged: str
@@ -92,32 +97,30 @@ class Chart(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """A fault, and what writers went through.
-
-    silent: the longest time, touching the fault, in which no write was acknowledged. key: of the
-    partition that stood so long, where there are several. slowest: of the writes that began during
-    it and were acknowledged.
-    """
+    """A fault, and what writers went through."""
 
     label: str
     at: str
     lasted: str
     silent: str
+    """The longest time, touching the fault, in which no write was acknowledged."""
     key: str | None
+    """Of the partition that stood so long, where there are several."""
     slowest: str
+    """Of the writes that began during it and were acknowledged."""
     indeterminate: int
     failed: int
     chart: Chart | None
 
 
 class Incident(NamedTuple):
-    """noun: what is drawn. elsewhere: the longest silence that touches no fault."""
-
     noun: str
+    """What is drawn."""
     writes: int
     chart: Chart
     outages: tuple[Outage, ...]
     elsewhere: str
+    """The longest silence that touches no fault."""
 
 
 def incident(history: History) -> Incident | None:

@@ -32,31 +32,31 @@ HUES: Final = 6
 
 
 class Bar(NamedTuple):
-    """hue: a number of a colour. label: the process, empty where there is no room for it."""
-
     x: float
     width: float
     hue: int
+    """A number of a colour."""
     label: str
+    """The process, empty where there is no room for it."""
     hint: str
 
 
 class Row(NamedTuple):
-    """short: the end of its name, as far as there is room."""
-
     name: str
     short: str
+    """The end of its name, as far as there is room."""
     y: float
     bars: tuple[Bar, ...]
 
 
 class Ownership(NamedTuple):
-    """height: of the drawing. faults: (x, width) of each. left: how many bars are not drawn."""
-
     height: float
+    """Of the drawing."""
     rows: tuple[Row, ...]
     faults: tuple[tuple[float, float], ...]
+    """(x, width) of each."""
     left: int
+    """How many bars are not drawn."""
 
 
 class _Time(NamedTuple):

@@ -22,10 +22,11 @@ COLOURS: Final = 6
 
 
 class Cell(NamedTuple):
-    """What an operation says of an offset. colour: 0 where nobody disagrees, else from 1."""
+    """What an operation says of an offset."""
 
     text: str
     colour: int
+    """0 where nobody disagrees, else from 1."""
 
 
 class Row(NamedTuple):

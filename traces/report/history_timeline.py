@@ -39,10 +39,11 @@ _PAD: Final = 10
 
 
 class Bar(NamedTuple):
-    """An operation, or the part of it that lies in one strip. Lengths are in the strip's units.
+    """An operation, or the part of it that lies in one strip.
 
-    first, last: whether it begins and ends in this strip. number: 1 or 2 for the operations of the
-    certificate, else 0. points: the linearization points in this strip, with their ranks.
+    Lengths are in the strip's units.
+
+    first, last: whether it begins and ends in this strip.
     """
 
     operation: int
@@ -55,6 +56,9 @@ class Bar(NamedTuple):
     label: str
     hint: str
     number: int
+    """1 or 2 for the operations of the certificate, else 0. points: the linearization points in
+    this strip, with their ranks.
+    """
     shape: str
 
 
@@ -81,11 +85,12 @@ class Band(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Here were operations that are not drawn. label: empty where it would cover another."""
+    """Here were operations that are not drawn."""
 
     x: float
     operations: int
     label: str
+    """Empty where it would cover another."""
 
 
 class Point(NamedTuple):
@@ -109,11 +114,11 @@ class Strip(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """operations: those that are drawn. notes: what is not, in words."""
-
     strips: tuple[Strip, ...]
     operations: tuple[Operation, ...]
+    """Those that are drawn."""
     notes: tuple[str, ...]
+    """What is not, in words."""
 
 
 NOTHING: Final = Timeline((), (), ())

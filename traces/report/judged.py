@@ -29,22 +29,21 @@ class Object(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgement of a history.
-
-    level: the strongest that holds for every object, None when not even the weakest does or it is
-    not known; promised: the level that it is held against, and why that one. certificate: the
-    smallest evidence against it. configuration: what was assumed. runs: how many of them a trace
-    has. transactions: how many were judged as a whole. command: how to have this judgement again.
-    """
+    """The judgement of a history."""
 
     file: str
     format: str
     model: str
     verdict: str
     level: str | None = None
+    """The strongest that holds for every object, None when not even the weakest does or it is not
+    known.
+    """
     promised: str | None = None
+    """The level that it is held against, and why that one."""
     because: str = ""
     certificate: Certificate | None = None
+    """The smallest evidence against it."""
     reason: str | None = None
     seconds: float = 0.0
     operations: int = 0
@@ -54,14 +53,18 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "event"
     """Of times: 'ns', 'us', or 'event' where the history has an order only."""
     runs: int | None = None
+    """How many of them a trace has."""
     objects: tuple[Object, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
     staleness: tuple[Staleness, ...] = ()
     transactions: int = 0
+    """How many were judged as a whole."""
     configuration: dict[str, str] = {}
+    """What was assumed."""
     note: str = ""
     """What has to be known of the file."""
     command: str = ""
+    """How to have this judgement again."""
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):

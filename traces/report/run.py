@@ -31,33 +31,28 @@ ROW, WORDS, LETTER = 22, 250, 7
 
 
 class Lane(NamedTuple):
-    """A node, or an address that is none.
-
-    group: those whose rows are shown together. row: what the node was before its first step, by
-    field.
-    """
+    """A node, or an address that is none."""
 
     name: str
     group: str
+    """Those whose rows are shown together."""
     row: Mapping[str, str]
+    """What the node was before its first step, by field."""
 
 
 class Step(NamedTuple):
-    """lane: an index.
-
-    changed: fields that the step gave another value. said: what there is to say of it beside that;
-    a step of which something is said is marked.
-    """
-
     number: int
     time: str
     lane: int
+    """An index."""
     action: str
     input: str
     sent: tuple[str, ...]
     ignored: str
     changed: Mapping[str, str]
+    """Fields that the step gave another value."""
     said: tuple[str, ...] = ()
+    """What there is to say of it beside that; a step of which something is said is marked."""
 
 
 class Arrow(NamedTuple):
@@ -86,27 +81,25 @@ class Likelihood(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A run.
-
-    verdict: in words. found: what is wrong with it, in sentences; lines: the run as `replay` tells
-    it.
-    """
+    """A run."""
 
     title: str
     drawn: str
     verdict: str
+    """In words."""
     found: Sequence[str]
+    """What is wrong with it, in sentences."""
     lanes: Sequence[Lane]
     steps: Sequence[Step]
     arrows: Sequence[Arrow]
     lines: Sequence[str]
+    """The run as `replay` tells it."""
     likelihood: Likelihood | None = None
 
 
 class Scale(NamedTuple):
-    """lane: the width of one, in pixels."""
-
     lane: int
+    """The width of one, in pixels."""
 
     def x(self, lane: int) -> float:
         return WORDS + (lane + 0.5) * self.lane

@@ -438,14 +438,12 @@ def _first_in_runs(
 
 
 class _Turn(NamedTuple):
-    """Where things wait for their turn.
-
-    due: what a step of the part makes due, with the queue. comes: in which queue a step's input
-    must wait; None: it needs none.
-    """
+    """Where things wait for their turn."""
 
     due: Callable[[int, int], Iterable[tuple[Hashable, Any]]]
+    """What a step of the part makes due, with the queue."""
     comes: Callable[[int, int], Hashable | None]
+    """In which queue a step's input must wait; None: it needs none."""
 
 
 def _joins_in_turn(part: Part) -> Iterator[Wrong]:

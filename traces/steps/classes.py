@@ -121,9 +121,8 @@ class BrokenInvariant(msgspec.Struct, frozen=True, order=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a part without judging its steps.
 
-    judged: how many of the steps and first rows are in a class, which those without a form are not.
-    statistics: sum over the runs; runs_with: in how many runs it is not zero. longest, slowest: the
-    runs with most steps and with most virtual time, at most NAMED_RUNS of each.
+    longest, slowest: the runs with most steps and with most virtual time, at most NAMED_RUNS of
+    each.
     """
 
     first_run: int
@@ -131,6 +130,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     first_rows: int
     judged: int
+    """How many of the steps and first rows are in a class, which those without a form are not."""
     handler_calls: int
     actions: dict[str, int]
     ignored: dict[str, int]
@@ -139,7 +139,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: dict[str, int]
     unprogressed: list[RunNote]
     statistics: dict[str, int]
+    """Sum over the runs."""
     runs_with: dict[str, int]
+    """In how many runs it is not zero."""
     longest: list[RunNote]
     slowest: list[RunNote]
     constants: list[str]

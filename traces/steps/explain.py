@@ -43,15 +43,14 @@ from tla_utils import CheckOptions, Value, diagnose
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Why a class was rejected, told of its witness.
-
-    node: who took the step in the witness. outcomes: how many outcomes the spec allows instead.
-    differences: one line for each place in which the recorded outcome differs from the nearest.
-    """
+    """Why a class was rejected, told of its witness."""
 
     node: int
+    """Who took the step in the witness."""
     outcomes: int
+    """How many outcomes the spec allows instead."""
     differences: list[str]
+    """One line for each place in which the recorded outcome differs from the nearest."""
 
 
 def explain(

@@ -332,18 +332,19 @@ class Bench(NamedTuple):
 class Judgement:
     """TLC's verdicts on the merged classes, and what they cost.
 
-    verdicts: one code for each row of the merged table. reasons, kinds: for those not accepted, why
-    and (bench, action). jvms: how often TLC ran; cpu_seconds of all of them together.
-    as_text: why TLC was given text in place of values, or "".
+    reasons, kinds: for those not accepted, why and (bench, action).
     """
 
     verdicts: npt.NDArray[np.int8]
+    """One code for each row of the merged table."""
     reasons: dict[int, str] = field(default_factory=dict)
     kinds: dict[int, tuple[Bench, str]] = field(default_factory=dict)
     jvms: int = 0
+    """How often TLC ran; cpu_seconds of all of them together."""
     cpu_seconds: float = 0.0
     peak_rss_mb: float = 0.0
     as_text: str = ""
+    """Why TLC was given text in place of values, or ""."""
 
     def numbers(self, code: int) -> list[int]:
         numbers: list[int] = np.flatnonzero(self.verdicts == code).tolist()

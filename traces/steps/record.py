@@ -156,15 +156,13 @@ def lists(column: pa.ChunkedArray | pa.Array) -> tuple[Ints, pa.Array]:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Per occurrence: the step's id, the place of its run in the part, when it was (virtual us).
-
-    component: whose step it is, in a run of several components (traces/schema.py).
-    """
+    """Per occurrence: the step's id, the place of its run in the part, when it was (virtual us)."""
 
     step: Ints
     run_at: Ints
     time: Ints
     component: Ints
+    """Whose step it is, in a run of several components (traces/schema.py)."""
     components: int
 
     @classmethod
@@ -220,15 +218,13 @@ class Wrong(NamedTuple):
 
 
 class Stored(msgspec.Struct, eq=False):
-    """A row or an input as it is stored.
-
-    name: the digest of what it holds, whatever digest it is stored under. whole: whether the body
-    holds nothing that the value does not have.
-    """
+    """A row or an input as it is stored."""
 
     value: Any
     name: bytes
+    """The digest of what it holds, whatever digest it is stored under."""
     whole: bool
+    """Whether the body holds nothing that the value does not have."""
 
 
 class _Reader(NamedTuple):

@@ -89,14 +89,14 @@ Names: TypeAlias = tuple[int, ...]
 
 
 class Renumbering(NamedTuple):
-    """How a step's numbers that are neither nodes nor values are renamed.
-
-    ranks: those of the step in ascending order, from 0 on; each becomes its place there, or what
-    stands there in `to`. shift: by how much positions are lowered.
-    """
+    """How a step's numbers that are neither nodes nor values are renamed."""
 
     ranks: tuple[int, ...] = ()
+    """Those of the step in ascending order, from 0 on; each becomes its place there, or what stands
+    there in `to`.
+    """
     shift: int = 0
+    """By how much positions are lowered."""
     to: tuple[int, ...] | None = None
 
 

@@ -28,18 +28,19 @@ DEFAULT: Final = version_of(_POM)
 
 
 class Component(NamedTuple):
-    """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`.
-
-    node: the class whose `nodes` makes them. host: the program. since: the first version that it
-    can be compiled against; none: the default alone. instead: the folder of classes that take the
-    place of Kafka's, of a user's build as well: threads and connections.
-    """
+    """What is driven of Kafka: the classes under folders of `java`, with those of `java/host`."""
 
     node: str
+    """The class whose `nodes` makes them."""
     folders: tuple[str, ...]
     host: str = "kraftcheck.witness.Host"
+    """The program."""
     since: str = ""
+    """The first version that it can be compiled against; none: the default alone."""
     instead: str = ""
+    """The folder of classes that take the place of Kafka's, of a user's build as well: threads and
+    connections.
+    """
 
 
 _VOTER: Final = Component("org.apache.kafka.raft.Voter", ("quorum",), since="4.0")
@@ -127,17 +128,15 @@ where none is named."""
 
 
 class ClassPath(NamedTuple):
-    """version: of the release that the host was compiled against.
-
-    own: a folder of jars or classes that come first, or None. node: the class that makes the nodes.
-    host: the program.
-    """
-
     version: str
+    """Of the release that the host was compiled against."""
     entries: tuple[str, ...]
     own: Path | None
+    """A folder of jars or classes that come first, or None."""
     node: str
+    """The class that makes the nodes."""
     host: str
+    """The program."""
 
 
 def versions() -> list[str]:

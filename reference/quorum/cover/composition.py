@@ -68,11 +68,12 @@ _ALWAYS: Final[tuple[Input, ...]] = (
 class QuorumComposition(Composition):
     """The rule book of the quorum, for one set of constants, moves and budgets.
 
-    wait: the end of a parked fetch's wait. handlers, rules: those of the release.
+    handlers, rules: those of the release.
     """
 
     name = "quorum"
     wait: type[FetchMaxWait] = FetchMaxWait
+    """The end of a parked fetch's wait."""
     handlers: ClassVar[type[Any]] = QuorumHandlers
     rules: ClassVar[type[QuorumRules]] = QuorumRules
 

@@ -72,10 +72,11 @@ _NUMBERS: Final = ("length", "flushed", "high_watermark", "epoch_start")
 
 @dataclass(frozen=True)
 class LogTerms:
-    """What the invariant looks at in a row besides `election.RowTerms`; top: the last epoch."""
+    """What the invariant looks at in a row besides `election.RowTerms`."""
 
     length: z3.ArithRef
     top: z3.ArithRef
+    """The last epoch."""
     flushed: z3.ArithRef
     high_watermark: z3.ArithRef
     epoch_start: z3.ArithRef

@@ -119,9 +119,8 @@ class _Elections(election.System):
 
 @dataclass(frozen=True)
 class _Logs(LogSystem):
-    """opened: whether the watched record is open."""
-
     opened: z3.BoolRef
+    """Whether the watched record is open."""
 
     @property
     def open(self) -> z3.BoolRef:
