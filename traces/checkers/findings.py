@@ -59,8 +59,9 @@ Evidence = tuple[tuple[int, ...], str, str | None]
 
 
 class Broken(NamedTuple):
-    """An anomaly of what spans partitions: a row for each time that it happened, and what shows
-    that.
+    """An anomaly that spans partitions.
+
+    It has a row for each time that it happened, and what shows that.
     """
 
     name: str

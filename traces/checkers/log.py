@@ -107,8 +107,10 @@ class Judgement:
         self.verdicts: NDArray[np.int8] = verdicts.astype(np.int8)
 
     def _ended(self) -> bool:
-        """Whether there are reads that found nothing, and were over before what may have replaced
-        the first record was there: the log ended before it. Their bounds are the tighter then.
+        """Say whether reads show that the log ended before a replaced first record.
+
+        Such reads found nothing, and were over before the record that may have replaced the first
+        one was there. Then their bounds are tighter.
         """
         reads, first, after = self.records.ended
         late = self.scan.earliest[after] >= self.records.r_end[reads]
@@ -187,10 +189,12 @@ class Judgement:
             broken = np.setdiff1d(broken, where)
 
     def _replaced_perhaps(self) -> Flags:
-        """A read passed over a record, or found nothing where one was there; what is known to have
-        replaced it came too late for that read, but an append without a known place may have
-        replaced it as well. Or an append without a known place would stand where fetches went
-        through, unless it was replaced; or behind what it came before, unless that is a copy.
+        """Say whether an append without a known place may explain what a read saw.
+
+        A read passed over a record, or found nothing where one was, and what is known to have
+        replaced it came too late for that read; such an append may have replaced it as well. Or
+        such an append would stand where fetches went through, unless it was replaced; or behind
+        what it came before, unless that is a copy.
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)

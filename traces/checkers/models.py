@@ -1,5 +1,6 @@
-"""The sequential objects that histories are judged by (sequential.py); a partition's log has a
-module of its own.
+"""Define the sequential objects that histories are judged by (sequential.py).
+
+A partition's log has a module of its own.
 """
 
 from __future__ import annotations

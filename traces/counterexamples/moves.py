@@ -106,8 +106,9 @@ def shape(words: str) -> str:
 
 
 def alike(schedule: Steered, words: str) -> Move | None:
-    """The move with these words; else the first one of the same shape: where moves before it were
-    left out, values and offsets are others.
+    """Find the move with these words, or else the first of the same shape.
+
+    Where earlier moves were left out, values and offsets differ.
     """
     wanted = shape(words)
     second: Move | None = None

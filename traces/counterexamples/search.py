@@ -60,8 +60,9 @@ class Made(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """What a step of TLC may change, and which moves that the models count it makes: only then may
-    the search make them.
+    """What a step of TLC may change, and which counted moves it makes.
+
+    The search may make these only.
     """
 
     state: int

@@ -96,8 +96,10 @@ def _of(each: Remembered) -> str:
 
 
 def _aborted(one: Found, other: Found) -> Iterator[Finding]:
-    """Of transactions whose beginning one of the logs no longer has: a report, as a replica that
-    came later never had it."""
+    """Report transactions whose beginning one of the logs no longer has.
+
+    It is a report only: a replica that came later never had the beginning.
+    """
     start = max(one.start, other.start)
     ours, theirs = (
         {(each.producer, each.last): each for each in _entries(found, start)}

@@ -99,8 +99,10 @@ class Quorum(msgspec.Struct, frozen=True):
 
 
 class Election(NamedTuple):
-    """What a node has noted: the latest epoch, who led it (-1: nobody), and the voters, where they
-    do not change."""
+    """What a node has noted of an election.
+
+    It has the latest epoch, who led it (-1: nobody), and the voters, where they do not change.
+    """
 
     epoch: int
     leader: int
@@ -108,8 +110,9 @@ class Election(NamedTuple):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """start, end: the first offset and the one after the last; they are equal where there is
-    nothing.
+    """What the log of a partition holds.
+
+    start, end: the first offset and the one after the last; they are equal where there is nothing.
     """
 
     folder: str

@@ -1,5 +1,6 @@
-"""Replicas of a partition by what the metadata log says of them: whoever is in sync, or eligible to
-lead, has all that is committed (WeakIsr).
+"""Judge a partition's replicas by what the metadata log says of them.
+
+Each replica in the ISR or the ELR has all that is committed (WeakIsr).
 
 What replicas noted as their high watermark was committed at that time, so it is there on every
 member of the ISR, and of the ELR (KIP-966), of any later time: but for an unclean election. Nothing
@@ -61,8 +62,11 @@ def lacking(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
 
 
 def strange(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
-    """What no broker has, since the metadata log comes first: a later leader epoch; or a replica
-    of a node that is to have none, until it deletes it."""
+    """Report what no broker can have, because the metadata log comes first.
+
+    That is a later leader epoch, or a replica on a node that is to have none and has not deleted it
+    yet.
+    """
     weight: Weight = "violated" if members.latest else "report"
     for each in replicas:
         epoch = max((*each.noted_epochs, *each.epochs), default=(0, 0))[0]

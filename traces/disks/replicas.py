@@ -147,8 +147,11 @@ def _parted(one: Found, other: Found, ours: Batch, theirs: Batch) -> Parting:
 
 
 def _parting_cleaned(one: Found, other: Found) -> Parting | None:
-    """A cleaner leaves batches out, and records; what is left of a batch has its first offset, its
-    last and its epoch. So batches that overlap are the same one."""
+    """Compare two replicas that a cleaner has been over.
+
+    A cleaner leaves batches out, and records. What is left of a batch keeps its first offset, its
+    last and its epoch. So batches that overlap are the same one.
+    """
     begin = max(one.start, other.start)
     ours, theirs = (_from(found, Stretch(0, 0, 0), begin) for found in (one, other))
     mine, its = next(ours, None), next(theirs, None)
@@ -165,8 +168,10 @@ def _parting_cleaned(one: Found, other: Found) -> Parting | None:
 
 
 def _lacking(one: Found, other: Found) -> list[Finding]:
-    """A replica that ends below what was written down as committed may be one that lags: that it is
-    in the ISR only metadata tells."""
+    """Report a replica that ends below what was written down as committed.
+
+    It may be one that lags: only metadata tells that it is in the ISR.
+    """
     committed = _committed(one, other)
     short = min(one, other, key=lambda each: each.end)
     if committed is None or short.end >= committed:

@@ -77,9 +77,11 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
 
 
 def begins(folder: Path) -> int | None:
-    """Where a metadata log starts that was cut: at the end of its first snapshot, which may be
-    within a segment, and which no checkpoint says (KafkaRaftLog.deleteBeforeSnapshot). None: it was
-    not cut. Raises OSError."""
+    """Give where a metadata log starts that was cut; None: it was not cut.
+
+    It starts at the end of its first snapshot, which may be within a segment, and which no
+    checkpoint says (KafkaRaftLog.deleteBeforeSnapshot). Raises OSError.
+    """
     snapshots, segments = snapshots_of(folder), segments_of(folder)
     if not snapshots or min(segments, default=0) == 0:
         return None
@@ -161,8 +163,11 @@ def _controls(data: bytes) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _voters(value: bytes) -> list[Voter]:
-    """VotersRecord of version 0: a version, and of each voter its number, its directory, where it
-    listens, and the versions that it supports."""
+    """Decode a VotersRecord of version 0.
+
+    It has a version, and for each voter its number, its directory, where it listens, and the
+    versions that it supports.
+    """
     count, at = _count(value, 2)
     found = []
     for _ in range(count):

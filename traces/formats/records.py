@@ -194,8 +194,10 @@ def _nanoseconds(path: str, line: int, time: Any) -> int | None:
 
 
 class _Told(NamedTuple):
-    """An event, and where it belongs: invocations come before completions of the same time, unless
-    they are of a client that has just completed.
+    """An event, and where it belongs.
+
+    Invocations come before completions of the same time, unless they are of a client that has just
+    completed.
     """
 
     time: int

@@ -85,8 +85,10 @@ def _transactions(
     written: Sequence[records.Record],
     at_rest: bool,
 ) -> tuple[transactions.Report, transactions.Report]:
-    """What the logs say of transactions, and what brokers said of them; nothing where no client was
-    to have any."""
+    """Judge what the logs and the brokers say of transactions.
+
+    Nothing where no client was to have any.
+    """
     there = (folder / txnlog.NAME).is_file()
     if not there and not recording.get("configuration", {}).get("transactions"):
         nothing = transactions.Report(Counter(), [], {})

@@ -114,8 +114,11 @@ def content_addressed(part: Part) -> Iterator[Finding]:
 
 
 def _badly_stored(digests: Sequence[bytes], all_stored: Sequence[Stored]) -> Mask:
-    """Which entries have another digest than their body, one that another has, or a body with
-    something in it that the values do not have (an unknown field)."""
+    """Find entries that are stored wrongly.
+
+    The digest is not that of the body, or another entry has it, or the body has something that the
+    values do not have (an unknown field).
+    """
     bad = np.zeros(len(digests), dtype=np.bool_)
     seen: set[bytes] = set()
     for number, (named, stored) in enumerate(zip(digests, all_stored, strict=True)):

@@ -233,8 +233,10 @@ def examined(
 
 
 class _Judge:
-    """Canonical forms and keys under one set of constants, by what steps are judged on: many
-    recorded steps, of runs with several constants, have that in common.
+    """Gives canonical forms and keys under one set of constants.
+
+    They are made of what steps are judged on, which many recorded steps, of runs with several
+    constants, have in common.
     """
 
     def __init__(self, constants: AnyConstants, as_recorded: bool) -> None:

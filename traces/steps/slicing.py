@@ -286,8 +286,10 @@ def action_of(label: str) -> str:
 
 
 class _Plan:
-    """What does not matter of a row, in places: of each of these fields, if a step leaves it alone,
-    those that get what stands there in the first row."""
+    """What does not matter of a row, in places.
+
+    If a step leaves one of these fields alone, its places get what stands there in the first row.
+    """
 
     def __init__(
         self,
@@ -424,8 +426,10 @@ class Relevance:
         return f"{action}_{case.label}"
 
     def matters(self, node: int, label: str) -> tuple[frozenset[str], AnyConstants]:
-        """The fields of a row that are judged as they are, whatever became of them, and the
-        constants under which an action is judged."""
+        """Give the fields of a row that are judged as they are, whatever became of them.
+
+        Also give the constants under which an action is judged.
+        """
         plan, constants = self._known(node, label)
         kind = kind_of(self._constants, node)
         fields = frozenset(kind.row.__struct_fields__)

@@ -300,8 +300,10 @@ def _collecting(structs: tuple[type[msgspec.Struct], ...]) -> _Collector:
 
 
 def namer_of(field: Field) -> Callable[[Any], bool] | None:
-    """What says of a value whether it may be another one where nodes have other names; None: it
-    never is."""
+    """Give the function that says of a value whether renaming nodes may change it.
+
+    None: it never does.
+    """
     inner = any(_has_names(struct) for struct in field.structs)
     if field.many is Kind.BY_NODE:
         return lambda entries: inner or any(each != entries[0] for each in entries[1:])
@@ -424,8 +426,10 @@ class Piece:
         return known
 
     def told(self, nodes: Names) -> Names:
-        """Of each of these nodes its place among them by what is said of it: in terms that no
-        renaming of nodes and values changes. Empty where it is the same of all."""
+        """Order these nodes by what is said of them, which renaming does not change.
+
+        Neither names of nodes nor values are in it. Empty where the same is said of all.
+        """
         known = self._told.get(nodes)
         if known is None:
             column = self._place.column
@@ -532,8 +536,10 @@ class Layout:
 
     @cache  # noqa: B019 - as long as its type
     def under(self, name: str) -> list[int]:
-        """The places of a field, and of all that it has, from 1 on: `Pieces` begin with the
-        layout."""
+        """Give the places of a field and of all that it has, from 1 on.
+
+        `Pieces` begin with the layout.
+        """
         ways = enumerate(self.paths, 1)
         return [at for at, path in ways if path == name or path.startswith(f"{name}.")]
 
