@@ -55,8 +55,7 @@ _CALLED: Final = (
 def said(
     java: str, words: Sequence[str], jars: Path | None, entries: Sequence[str] = ()
 ) -> list[Any]:
-    """What a program of this folder says in JSON, line by line, of the version of Kafka that is
-    asked for.
+    """Run a program of this folder against a version of Kafka; give what it says in JSON.
 
     words: its arguments. jars: what comes before Kafka's. entries: of the class path, beside the
     broker's jars. Raises ClusterError: it failed.

@@ -98,8 +98,10 @@ def run(
 
 
 def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
-    """What the metadata log says, if one is there; and what is wrong with it, or why it cannot be
-    read, and where."""
+    """Read the metadata log, if one is there.
+
+    Also give what is wrong with it, or why it cannot be read, and where.
+    """
     places = [each for of in asked for each in of.places if each.path.name == METADATA]
     if not places:
         return None, {}
@@ -118,7 +120,7 @@ def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
 
 
 def _of_clusters(asked: Mapping[Path, Directory]) -> Finding | None:
-    """That not all are of one cluster. (MetaPropertiesEnsemble.verify, of one node.)"""
+    """Say that not all are of one cluster (as MetaPropertiesEnsemble.verify does for a node)."""
     of: dict[str, list[str]] = defaultdict(list)
     for folder, found in sorted(asked.items()):
         if found.cluster is not None:

@@ -121,8 +121,11 @@ def conform(
 
 
 def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None) -> int:
-    """Tell a run line by line, with what is wrong with it; unless one is named, the run of the
-    first line that is not allowed. Raises as `conform`; BadInput: there is no such run."""
+    """Tell a run line by line, with what is wrong with it.
+
+    Unless one is named it is the run of the first line that is not allowed. Raises as `conform`;
+    BadInput: there is no such run.
+    """
     judged = judge(path, None, screen)
     drawn = foreign_picture(judged.trace, judged.found, run)
     screen.line(drawn.title)

@@ -68,8 +68,10 @@ def definitions(module: str) -> Iterator[Text]:
 
 
 def asked(module: str, text: str) -> str:
-    """A module without the definitions that no word of a text asks for, nor one of those that are
-    asked for. One that has more than a head and definitions is left as it is.
+    """Cut from a module the definitions that no word of a text asks for.
+
+    Those stay that the asked ones ask for. A module that has more than a head and definitions is
+    left as it is.
     """
     all_of_them = {each.name: each for each in definitions(module)}
     rest = module

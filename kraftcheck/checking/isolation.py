@@ -58,8 +58,10 @@ def judge_causal(history: History, facts: dict[str, Any], options: Options) -> J
 
 
 def applies(history: History, model: str, options: Options) -> bool:
-    """Whether atomicity matters, since some transaction does more than one thing; or another model
-    than linearizability is asked for.
+    """Say whether isolation matters in this history.
+
+    It does if some transaction does more than one thing, or if another model than linearizability
+    is asked for.
 
     Single operations are judged for linearizability, which they are object by object.
     """

@@ -125,8 +125,10 @@ class _Driver:
     # --- One step
 
     def step(self, state: State, move: Move, made: Made) -> tuple[str, tuple[str, ...]] | str:
-        """What the node made of an input: the line of the trace, and in what it differs; or why it
-        did not take it. Raises BadInput."""
+        """Give an input to the node; return the line of the trace and how it differs.
+
+        Or why the node did not take it. Raises BadInput.
+        """
         input = self.speech.text(move.input)
         answer = self.process.ask(f'{{"input":{input}}}')
         if NOT_TAKEN in answer:
@@ -182,8 +184,10 @@ class _Driver:
     # --- A run
 
     def play(self, moves: Iterable[Move], chance: int = 0) -> _Play:
-        """These moves from the beginning, without those that are not possible, then some by
-        chance; until the node differs from the reference."""
+        """Play these moves from the beginning, then some by chance, until the node differs.
+
+        Moves that are not possible are left out. The node differs from the reference.
+        """
         self.begin()
         state = self._state = self.peers.first()
         lines, done = list[str](), list[Move]()
@@ -247,8 +251,9 @@ class _Driver:
 
 
 def _is_same(answer: dict[str, Any], line: str) -> bool:
-    """Whether a node's answer is this step of the reference, letter by letter; most are, and need
-    not be read field by field.
+    """Say whether a node's answer is this step of the reference, letter by letter.
+
+    Most are, and need not be read field by field.
     """
     wanted = msgspec.json.decode(line)
     return {"after", "sent"} <= answer.keys() <= wanted.keys() and all(
@@ -257,8 +262,10 @@ def _is_same(answer: dict[str, Any], line: str) -> bool:
 
 
 def _same_messages(given: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether each message that was given is one of those that are wanted, as far as its fields are
-    known, and no other is missing."""
+    """Say whether the given messages are the wanted ones, as far as their fields are known.
+
+    None may be missing.
+    """
     left = list(wanted)
     for each in given:
         fits = [m for m in left if all(m.get(name) == value for name, value in each.items())]

@@ -267,8 +267,10 @@ def _books(protocol: Protocol, constants: Any) -> list[Composition]:
 
 
 def usual(protocol: Protocol) -> Any:
-    """Constants with few nodes; of a partition, those of most stored schedules: there walks miss
-    what these come to."""
+    """Give constants with few nodes.
+
+    A partition has those of most stored schedules: walks there miss what these come to.
+    """
     if protocol is QUORUM:
         return Constants((1, 2, 3), 2)
     if protocol is PARTITION:

@@ -108,8 +108,10 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether it takes other steps than the correct protocol; where no specification judges
-        them, whether rules answered otherwise."""
+        """Say whether the change takes other steps than the correct protocol.
+
+        Where no specification judges them: whether rules answered otherwise.
+        """
         return bool(self.forbidden) or (not self.judges_steps and any(self.differed.values()))
 
 
@@ -487,8 +489,10 @@ def _shown(kind: str, folder: Path) -> tuple[list[Shown], list[str]]:
 def _forbidden(
     folder: Path, is_correct: Callable[[int, int], bool]
 ) -> tuple[list[tuple[Shown, bool]], list[str]]:
-    """One for each action of which the correct spec forbids a step, with whether the correct
-    protocol takes that step, too; and what could not be judged.
+    """List the actions of which the correct spec forbids a step.
+
+    Each says whether the correct protocol takes that step, too. Also gives what could not be
+    judged.
     """
     shown, undecided = JUDGES[STEPS](folder)
     found: dict[tuple[str, bool], Shown] = {}

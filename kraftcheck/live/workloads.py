@@ -1,5 +1,4 @@
-"""What clients of a recording do: read and write a log, share it as a group, or write it in
-transactions.
+"""Run the clients of a recording: of a log, of a group that shares it, of transactions.
 
 log: producers, and consumers that are assigned every partition. groups: consumers subscribe and
 commit what they have read, so that partitions move between them. transactions: producers write
@@ -44,8 +43,9 @@ def group_of(topic: str) -> str:
 
 
 def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
-    """Members of the topic's group, one after the other: each processes and commits what it is
-    given, leaves, and another one comes.
+    """Run members of the topic's group, one after the other.
+
+    Each processes and commits what it is given, leaves, and another one comes.
     """
     draw = random.Random(at)
     while not setting.done.is_set():

@@ -243,8 +243,9 @@ class Core:
     # --- Answers
 
     def wait(self, waiting: Waiting, timeout_ms: int, since: int | None = None) -> Waiting:
-        """Has it expire after so many real milliseconds, as its client counts them; since: from
-        then on, if not from now.
+        """Have it expire after so many real milliseconds, as its client counts them.
+
+        since: from then on, if not from now.
 
         Mostly it is over long before. So of all that wait for as long there is one event, for who
         came first; who waits no longer is kept by nobody.
@@ -440,8 +441,9 @@ class Core:
 
 @lru_cache(maxsize=1024)
 def _reading(key: int, version: int) -> tuple[str, bool, Reader | None]:
-    """The name of an API, whether its header has tagged fields, and what reads a request of it;
-    none, where it is not served.
+    """Give the name of an API, whether its header has tagged fields, and its reader.
+
+    None, where the API is not served.
     """
     name = BY_KEY.get(key, "")
     if not name or version not in versions(name):

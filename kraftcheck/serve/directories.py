@@ -113,9 +113,12 @@ class Recovered:
         }
 
     def log(self, topic: Topic, index: int) -> tuple[list[Batch], int]:
-        """The batches of the in-sync replica whose log is the longest of the latest epoch, deleted
-        ones too, since a segment stays whole; and the offset below which one of them deleted
-        records: what may be deleted is committed. Raises BadInput: no log can be read."""
+        """Read the batches of the in-sync replica with the longest log of the latest epoch.
+
+        Deleted batches too, since a segment stays whole. Also give the offset below which one of
+        the replicas deleted records: what may be deleted is committed. Raises BadInput: no log can
+        be read.
+        """
         found, start, why = [], 0, "no replica"
         for broker in topic.partitions[index].isr:
             try:
@@ -231,8 +234,9 @@ class Directories:
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
 
     def _checkpoint(self, broker: int, path: str, of: Callable[[Log], int]) -> None:
-        """Where all logs of a broker begin is written at once when one begins elsewhere: Kafka does
-        so within a minute (log.flush.start.offset.checkpoint.interval.ms).
+        """Write where all logs of a broker begin, at once when one begins elsewhere.
+
+        Kafka does so within a minute (log.flush.start.offset.checkpoint.interval.ms).
         """
         rows = [
             f"{partition.topic.name} {partition.index} {of(log)}"

@@ -61,7 +61,9 @@ _WHO: Final = re.compile(r"(leader|follower) of (.+)-(\d+)|coordinator|(\d+)")
 
 
 class When(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of: the `nth` request (since the move was told) of an API, to a topic, of a client, to a
+    """When a fault happens.
+
+    At one of: the `nth` request (since the move was told) of an API, to a topic, of a client, to a
     broker; `at` seconds of the cluster's own; a partition's high watermark; a command.
     """
 

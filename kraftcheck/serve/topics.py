@@ -36,8 +36,10 @@ def is_name(name: str) -> bool:
 
 
 def created(world: World, said: Mapping[str, Any]) -> str:
-    """Makes a topic on command: `name`, and if they are to be others than by default `partitions`,
-    `replicas`, and settings, with `_` for `.` in their names. Returns what is wrong with it, or "".
+    """Make a topic on command; return what is wrong with it, or "".
+
+    The command has `name`, and, unless they are the defaults, `partitions`, `replicas`, and
+    settings, with `_` for `.` in their names.
     """
     given = {key: said[key] for key in said if key not in _TOPIC}
     named = {key.replace("_", "."): str(value) for key, value in given.items()}

@@ -54,9 +54,10 @@ def partitions(
     within: str = "partitions",
     index: str = "partition_index",
 ) -> Iterator[tuple[Message, ServedPartition, Message]]:
-    """Those of clients' topics that a request or an answer names: the topic as it has it, the
-    partition, and what it says of that. name, within, index: what it calls a topic's name, its
-    partitions and their numbers.
+    """List the partitions of clients' topics that a request or an answer names.
+
+    Each has the topic as it is named, the partition, and what is said of it. name, within, index:
+    what the message calls a topic's name, its partitions and their numbers.
     """
     for topic in topics:
         by_id = name not in topic
@@ -301,8 +302,9 @@ Called: TypeAlias = Callable[[ServedPartition], str]
 
 
 def of_transactions(across: Across, called: Called) -> list[Said]:
-    """Who produces, how transactions begin and end, and what groups consumed within them: those
-    that commit in no other way.
+    """Read who produces, how transactions begin and end, and what groups consumed within them.
+
+    These groups commit in no other way.
     """
     plain = {each.group for each in across.commits if each.transaction is None}
     groups = {each.group for each in across.commits} - plain - across.deleted

@@ -222,8 +222,10 @@ def _of_committed(log: Log) -> list[Said]:
 
 
 def _in_sequence(log: Log) -> dict[int, int]:
-    """When each append of a transaction was invoked at the latest: a batch that came before an
-    earlier one of its producer was sent after it, and refused until that was there.
+    """Give when each append of a transaction was invoked at the latest.
+
+    A batch that came before an earlier one of its producer was sent after it, and refused until
+    that was there.
     """
     by: dict[int, list[Append]] = {}
     for append in log.appends:

@@ -1,5 +1,6 @@
-"""What clients saw of the members of groups: what a coordinator told them of generations, of
-assignments, and of who has a partition.
+"""Read from the wire what clients saw of the members of groups.
+
+A coordinator told them of generations, of assignments, and of who has a partition.
 
 *The classic protocol* has no spec behind it (classic.py), so that this is its judge. Of what one
 coordinator says in one tenure: generations go up; those of one generation are told one leader and

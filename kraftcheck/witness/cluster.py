@@ -99,8 +99,9 @@ class _Controllers(Controllers):
 
 
 class KafkaCluster(Hosted, ClusterSchedule):
-    """As ClusterSchedule, with a witness in place of the reference's voters, controllers and
-    brokers. It has one partition, which all brokers hold.
+    """A ClusterSchedule with Kafka's classes in place of the reference's nodes.
+
+    Voters, controllers and brokers are Kafka's. It has one partition, which all brokers hold.
     """
 
     kind_of_partition = _Partition

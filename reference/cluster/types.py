@@ -67,9 +67,10 @@ def on_cluster(protocol: str) -> str:
 
 @cache
 def coordinated(protocol: Protocol) -> type[Any]:
-    """The constants of such a run: `coordinator` has those of the protocol. The first partition is
-    its log. `replicas`: of that, what brokers have left, if they clean it. Their components come
-    after the partitions.
+    """The constants of such a run: `coordinator` has those of the protocol.
+
+    The first partition is its log. `replicas`: of that, what brokers have left, if they clean it.
+    Their components come after the partitions.
     """
     return msgspec.defstruct(
         f"{protocol.name}_on_cluster_constants",

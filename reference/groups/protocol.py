@@ -371,8 +371,9 @@ def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def unpromised(options: Any) -> Collection[str]:
-    """What the second coordinator answers without a record may be undone by the first one, if it
-    comes back (groups-failovers of the models).
+    """Name answers of the second coordinator that the first one may undo if it comes back.
+
+    It gave them without a record (groups-failovers of the models).
     """
     left = ("SingleOwner", "OwnedIsHeld", "KeptIsNotFetched", "ReplacedHasLeft")
     return left if options.max_coordinators > 2 else ()

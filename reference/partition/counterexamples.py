@@ -75,20 +75,21 @@ _COUNTED_AS: Final[Mapping[type, str]] = {
 
 
 class Partition(NamedTuple):
-    """Who takes steps, and what clients ask for. acks: -1 or 1. idempotent: values are sequence
-    numbers of one producer.
-    """
+    """Who takes steps, and what clients ask for."""
 
     memo: NodeMemo
     system: System
     acks: int
+    """-1 or 1."""
     torn: bool
     idempotent: bool
+    """Values are sequence numbers of one producer."""
 
 
 class PartitionWorld:
-    """A configuration whose mail has each message once, and in which fetches that have come are
-    held, to come again; and how often each counted move was made.
+    """A configuration whose mail has each message once, and which counts moves.
+
+    Fetches that have come are held, to come again. It says how often each counted move was made.
     """
 
     __slots__ = ("_essence", "_hash", "_key", "at", "of", "spent")
@@ -289,8 +290,9 @@ def _shown(state: State) -> Essence:
 
 
 def wanted_of(values: Values, old: Values, reader: Rows) -> Essence:
-    """What a world must show where TLC printed these values of the variables, and before them the
-    old ones.
+    """Say what a world must show where TLC printed these values of the variables.
+
+    Before them it printed the old ones.
     """
     rows = reader.by_node(BrokerRow, values["rows"])
     return (
@@ -302,8 +304,10 @@ def wanted_of(values: Values, old: Values, reader: Rows) -> Essence:
 
 
 def _asked(network: Any, old: Any, reader: Rows) -> object:
-    """Whose proposals must be under way now: those that the reduced models keep from this step on,
-    in which their leaders changed their minds. The asynchronous ones keep every message.
+    """Give whose proposals must be under way now.
+
+    The reduced models keep those from this step on, in which their leaders changed their minds. The
+    asynchronous ones keep every message.
     """
     if any(m["type"] == "RegisterBrokerResponse" for m in network):
         return ANY
@@ -326,8 +330,9 @@ def constants_of_models(brokers: Iterable[int], values: Mapping[str, str]) -> Pa
 
 
 def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | None) -> Beginning:
-    """A leader that everybody knows, as the models begin. Raises KeyError: a constant is missing;
-    UnknownBug, OutOfScope.
+    """A leader that everybody knows, as the models begin.
+
+    Raises KeyError: a constant is missing; UnknownBug, OutOfScope.
     """
     leaders = list(_leaders(states))
     shown: Any = states[0].values["rows"]

@@ -53,8 +53,9 @@ _TIMERS: Final[tuple[Input, ...]] = (
 
 
 class QuorumWorld:
-    """A configuration whose mail is every message that was ever sent, and how many records and
-    crashes there were.
+    """A configuration whose mail is every message that was ever sent.
+
+    It counts how many records and crashes there were.
     """
 
     __slots__ = ("_essence", "_hash", "_key", "at", "spent", "system")

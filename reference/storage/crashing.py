@@ -212,8 +212,11 @@ def judge(
     mode: Mode = "ordered",
     config: Config | None = None,
 ) -> Judged:
-    """So many states that crashes of a history leave, each started from and judged; of one in five
-    the start is crashed as well, and one in five is a kill, with two starts that are killed."""
+    """Start from so many states that crashes of a history leave, and judge each.
+
+    Of one in five the start is crashed as well, and one in five is a kill, with two starts that are
+    killed.
+    """
     story = played(rules, seed, operations, config)
     chance = Random(seed + 1_000_003)
     out = Judged(histories=1)
@@ -264,8 +267,11 @@ def _again(
 
 
 def _killed_starts(story: Story, upto: int, chance: Random, mode: Mode) -> list[Broken]:
-    """A kill, another one within the start, or behind it, and then a power loss, also within one:
-    what was not durable before the first is not so by any start."""
+    """Kill the process, kill it again within the start or after it, then cut the power.
+
+    The power may go within a start too: what was not durable before the first kill is not made so
+    by any start.
+    """
     disk = killed(story.disk, upto)
     for _ in range(2):
         begun = len(disk.journal)

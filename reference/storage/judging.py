@@ -27,9 +27,11 @@ AFTER_ERROR: Final = 2
 def judge_failing(
     rules: Callable[[Config], StorageRules], seed: int, operations: int = 25
 ) -> Judged:
-    """A history in which the disk fails once, in an append and what comes with it: a write that is
-    cut short, a sync, a roll. Another append may still come before the directory is taken offline
-    (D21); then the broker starts again, from what is there."""
+    """Judge a history in which the disk fails once, in an append and what comes with it.
+
+    A write is cut short, or a sync fails, or a roll. Another append may still come before the
+    directory is taken offline (D21); then the broker starts again, from what is there.
+    """
     chance = Random(seed)
     config = configured(chance)
     client = Client(chance, config, follows=chance.random() < 0.3)

@@ -1,5 +1,6 @@
-"""What clients are promised of transactions: one object for all of them, by the name of its model
-(traces/checkers/outcomes.py).
+"""Say what clients are promised of transactions.
+
+One object stands for all of them, by the name of its model (traces/checkers/outcomes.py).
 
 Told are runs of version 2 that have readers: version 1 promises less where requests are late.
 """

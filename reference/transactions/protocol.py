@@ -341,8 +341,9 @@ def _unpromised(options: Any) -> Collection[str]:
 
 
 def _missing(constants: Constants, rows: Mapping[int, Any]) -> str:
-    """NoHangingTransaction, DecisionCompletes and LsoProgress (MCTransactionsLiveness.tla), when
-    everything has come to rest.
+    """Judge NoHangingTransaction, DecisionCompletes and LsoProgress when all is at rest.
+
+    They are those of MCTransactionsLiveness.tla.
     """
     c = current(rows[COORDINATOR])
     if not c.active:

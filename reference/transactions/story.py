@@ -55,8 +55,9 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def transactions_told(steps: Steps) -> Iterator[str]:
-    """A line for each transaction that a producer has begun, in their order; nothing where there is
-    none.
+    """Write a line for each transaction that a producer has begun, in their order.
+
+    Nothing where there is none.
     """
     found: dict[int, _Told] = {}
     for number, (node, before, after) in enumerate(steps):

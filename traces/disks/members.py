@@ -36,7 +36,7 @@ class Members(NamedTuple):
     """The nodes that have the partition, the new ones of a reassignment among them."""
 
     def role(self, found: Found) -> Role:
-        """ "" where nothing says whose the directory is."""
+        """Give the node whose directory it is, or "" where nothing says so."""
         node = found.common.node
         if node is None or not node.isdecimal():
             return ""

@@ -1,5 +1,6 @@
-"""Who asks a cluster's controller for what while it runs, and what has directories fail, by the
-options of the run.
+"""Ask a cluster's controller for changes while it runs, and have directories fail.
+
+The options of the run say for which.
 """
 
 from __future__ import annotations

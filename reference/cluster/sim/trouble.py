@@ -108,8 +108,9 @@ class Trouble(Episodes):
         self._brokers.start_again(node)
 
     def unregistered(self, node: int) -> None:
-        """The controller knows a broker no more, and refuses what it asks: who runs it starts it
-        anew, and looks again.
+        """Start a broker anew that the controller does not know any more.
+
+        The controller refuses what it asks: whoever runs it starts it anew, and looks again.
         """
         self._world.call(1000 * UNREGISTERED_MS, self._start_anew, node)
 

@@ -1,5 +1,7 @@
-"""The actions of a partition: each as the ways through its handlers, with the system before and
-after, what had been sent, and what is sent.
+"""Give the actions of a partition for proofs.
+
+Each has the paths through its handlers, with the system before and after, what had been sent, and
+what is sent.
 
 An action of a broker is one of broker 0, and who else has a part in it is broker 1: handlers
 compare brokers for equality only, and the invariant does not tell them apart (L9). The controller
@@ -105,8 +107,9 @@ from kraftcheck.reference.proofs.symbolic import (
 
 @dataclass
 class Action:
-    """One way through an action. given: what else is known, of messages and prophecies. epochs,
-    changes: those that it mentions. said: what must be true of what is sent, after it.
+    """One way through an action.
+
+    epochs, changes: those that it mentions.
     """
 
     name: str
@@ -114,9 +117,11 @@ class Action:
     before: System
     after: System
     given: list[z3.BoolRef]
+    """What else is known, of messages and prophecies."""
     epochs: dict[str, z3.ArithRef] = field(default_factory=dict)
     changes: dict[str, z3.ArithRef] = field(default_factory=dict)
     said: dict[str, z3.BoolRef] = field(default_factory=dict)
+    """What must be true of what is sent, after it."""
     told: str = ""
 
 
@@ -151,8 +156,9 @@ class Model:
     def rows(
         self, n: int, fetching: tuple[Any, ...] = (), *, asks: bool = False
     ) -> Iterator[tuple[BrokerRow, Any]]:
-        """Broker n's row, and what is given. asks: with an AlterPartition in flight and without;
-        for handlers that look at it.
+        """Broker n's row, and what is given.
+
+        asks: with an AlterPartition in flight and without; for handlers that look at it.
         """
         view = self.before.rows[n]
         form = broker_form(self.before, n)
@@ -380,8 +386,11 @@ def _reads(model: Model) -> Actions:
 
 
 def _hears(model: Model) -> Actions:
-    """An answer to a heartbeat, in the action in which it was asked for: whoever may stop is fenced
-    in it, and whoever starts has read the metadata up to its registration."""
+    """Hear an answer to a heartbeat, in the action in which it was asked for.
+
+    Whoever may stop is fenced in it, and whoever starts has read the metadata up to its
+    registration.
+    """
     s = model.before
     row_before = s.rows[0]
     truths: Any = {

@@ -163,8 +163,9 @@ def asked_request(view: View, n: int, brokers: Sequence[int]) -> AlterPartitionR
 
 
 class Unread:
-    """An AlterPartition that may be in flight or not, for handlers that do not look at it: one that
-    does ends the proof.
+    """An AlterPartition that may be in flight or not.
+
+    It is for handlers that do not look at it: one that does ends the proof.
     """
 
     def __init__(self, view: View) -> None:
@@ -421,8 +422,11 @@ class SymbolicBroker(BrokerHandlers):
         return Records(number)
 
     def appended_as_leader(self, row: BrokerRow, m: Any) -> BrokerRow:
-        """The watched leader's log is what is watched; to another leader's, records of its own
-        epoch come, which the watched log does not have."""
+        """Append to the leader's log.
+
+        The watched leader's log is what is watched; to another leader's, records of its own epoch
+        come, which the watched log does not have.
+        """
         after = super().appended_as_leader(row, m)
         epoch, old, new = term_of(row.leader_epoch), _log(row), _log(after)
         assume(z3.Implies(epoch == WATCHED, new.match == new.length))
@@ -496,17 +500,19 @@ class SymbolicController(summarising(_Controller, CHANGES)):  # type: ignore[mis
 class Case:
     """One way through a handler, or through two that are one action.
 
-    condition: when it is taken. row, controller: what a broker and the controller are after it,
-    None for who had no part. sent: the messages. appended: a fetched response was appended.
+    row, controller: what a broker and the controller are after it, None for who had no part.
     """
 
     action: str
     node: int
     condition: list[z3.BoolRef]
+    """When it is taken."""
     row: BrokerRow | None
     controller: ControllerRow | None
     sent: tuple[Any, ...]
+    """The messages."""
     appended: bool
+    """A fetched response was appended."""
 
 
 class Made(NamedTuple):
@@ -544,8 +550,10 @@ class PartitionCases:
         make: Callable[[Handlers], Made | None],
         given: Sequence[z3.BoolRef],
     ) -> Iterator[Case]:
-        """The ways through an action of broker n. make: does it, or gives None where it is
-        disabled. given: what is known of the symbols; ways that it excludes are not taken.
+        """The ways through an action of broker n.
+
+        make: does it, or gives None where it is disabled. given: what is known of the symbols; ways
+        that it excludes are not taken.
         """
         handlers = Handlers(
             SymbolicBroker(self.constants, self.rules),

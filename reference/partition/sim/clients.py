@@ -170,8 +170,10 @@ class Clients:
         self._partitions[partition].send(request, request.destination)
 
     def _note_epoch(self, partition: int, request: ProduceRequest) -> None:
-        """EpochBeginsAtZero: a producer's first batch of an epoch has number 0 in each partition
-        (KIP-360), since the broker expects that of an epoch that it does not know.
+        """Note where a producer's epoch begins (EpochBeginsAtZero).
+
+        Its first batch of an epoch has number 0 in each partition (KIP-360), since the broker
+        expects that of an epoch that it does not know.
         """
         key = partition, request.producer, request.producer_epoch
         if key not in self._epochs and request.sequence:

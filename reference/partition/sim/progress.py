@@ -1,5 +1,6 @@
-"""What a healed partition must do: elect a leader, let everybody back into the ISR, commit a new
-record, and have it on every replica.
+"""Say what a healed partition must do.
+
+Elect a leader, let everybody back into the ISR, commit a new record, and have it on every replica.
 
 The record is a probe with acks=all, sent again as long as it is not acknowledged. Agreement is on
 everything up to it: every replica knows it to be committed, and has the same log from where its
