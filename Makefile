@@ -23,7 +23,7 @@ TYPED := $(filter-out reference specs traces,$(CODE))
 HANDLERS := $(addprefix tests/reference/,. kit clients quorum partition transactions groups \
     commits classic voters snapshots reassignment hosting compaction shares cluster)
 UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osutil tla_utils \
-    traces/checkers traces/formats traces/observed traces/report quality/test_docs.py \
+    traces/checkers traces/formats kafka/observed traces/report quality/test_docs.py \
     quality/test_import_ladder.py quality/test_tidy.py)
 
 .DEFAULT_GOAL := help
@@ -93,7 +93,7 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)
 
 interceptor: ## build and test the jar that records Java applications
-	@cd kraftcheck/live/interceptor && mvn -q -B package $(ARGS) && cp target/*.jar $(CURDIR)
+	@cd kraftcheck/kafka/live/interceptor && mvn -q -B package $(ARGS) && cp target/*.jar $(CURDIR)
 
 bench: setup ## the published figures, measured now (ARGS="name ..." for benchmarks)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -158,9 +158,9 @@ def crash_states(states: int) -> float:
 
 def disk(megabytes: int) -> float:
     """Of a log in batches of 16 kB that is judged, MB a second."""
+    from kraftcheck.kafka.disks.found import Common
+    from kraftcheck.kafka.disks.partition import judge
     from kraftcheck.reference.storage.batches import data_batch, moved
-    from kraftcheck.traces.disks.found import Common
-    from kraftcheck.traces.disks.partition import judge
 
     one = data_batch([(None, bytes(16_000))], 1000)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
@@ -179,7 +179,7 @@ def disk(megabytes: int) -> float:
 @contextmanager
 def served() -> Iterator[Servers]:
     """A cluster in a process of its own, with two topics, and how a client finds it."""
-    from kraftcheck.serve.admin import Process
+    from kraftcheck.kafka.serve.admin import Process
 
     process = Process("--judge", "0")
     for topic in ("batches", "single"):

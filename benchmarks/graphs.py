@@ -22,10 +22,10 @@ import msgspec
 
 from benchmarks.board import KRAFTCHECK
 from kraftcheck.exits import HOLDS, VIOLATED
-from kraftcheck.live.witness.jars import DEFAULT
+from kraftcheck.kafka.live.witness.jars import DEFAULT
+from kraftcheck.kafka.witness.quorum import fetches
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.models import CoverModel, read_covers
-from kraftcheck.witness.quorum import fetches
 
 BEFORE_KIP_1166: Final = "4.0.2"
 QUORUMS: Final = ("quorum", "quorum41")

@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from kraftcheck.live import interceptor
-from kraftcheck.live.artifacts import class_path, version
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.topics import admin_of, make
+from kraftcheck.kafka.live import interceptor
+from kraftcheck.kafka.live.artifacts import class_path, version
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.topics import admin_of, make
 
 SIZES: Final = ((1000, 300_000), (100, 1_000_000))
 """Bytes of a record, and how many of them."""

@@ -38,13 +38,13 @@ from confluent_kafka import Producer
 
 from kraftcheck.checking.command import check
 from kraftcheck.checking.options import Options
-from kraftcheck.live import artifacts
-from kraftcheck.live.clients import Setting, produce
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.journal import HISTORY, Journal
-from kraftcheck.live.polling import Poller
-from kraftcheck.live.recording import Plan, record
+from kraftcheck.kafka.live import artifacts
+from kraftcheck.kafka.live.clients import Setting, produce
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import SILENT
+from kraftcheck.kafka.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live.polling import Poller
+from kraftcheck.kafka.live.recording import Plan, record
 from kraftcheck.screen import Screen
 
 SECONDS: Final = 120.0

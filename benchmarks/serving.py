@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kraftcheck.live.artifacts import ArtifactError
-from kraftcheck.live.cluster import Cluster as KafkaCluster, ClusterError
-from kraftcheck.serve.admin import Cluster, Process
+from kraftcheck.kafka.live.artifacts import ArtifactError
+from kraftcheck.kafka.live.cluster import Cluster as KafkaCluster, ClusterError
+from kraftcheck.kafka.serve.admin import Cluster, Process
 
 ROUNDS = 3
 BATCHES = 2000

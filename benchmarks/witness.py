@@ -16,14 +16,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from kraftcheck.live.witness.jars import DEFAULT, class_path
+from kraftcheck.kafka.live.witness.jars import DEFAULT, class_path
+from kraftcheck.kafka.witness import kafka
+from kraftcheck.kafka.witness.chance import Component
+from kraftcheck.kafka.witness.driving import Driven, all_judged, drive, host_of
+from kraftcheck.kafka.witness.partition import BROKERS
+from kraftcheck.kafka.witness.quorum import VOTERS
 from kraftcheck.osutil.children import processor_seconds
 from kraftcheck.traces.foreign.profiles import read_profile
-from kraftcheck.witness import kafka
-from kraftcheck.witness.chance import Component
-from kraftcheck.witness.driving import Driven, all_judged, drive, host_of
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS
 
 KAFKA = kafka.Kafka(DEFAULT, None, "", files=True)
 RUNS: dict[str, tuple[Component, int]] = {"quorum": (VOTERS, 30), "partition": (BROKERS, 15)}

@@ -19,12 +19,12 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import HOSTS, TOPIC, Partition
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
-from kraftcheck.live.crew import Crew
-from kraftcheck.live.library import Options
-from kraftcheck.live.workloads import transact
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT, Confluent, ConfluentSender
+from kraftcheck.kafka.live.crew import Crew
+from kraftcheck.kafka.live.library import Options
+from kraftcheck.kafka.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, HEIR, THIRD = HOSTS

@@ -12,9 +12,9 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from kraftcheck.live.artifacts import class_path, version
-from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.witness.jars import DEFAULT, as_of, program
+from kraftcheck.kafka.live.artifacts import class_path, version
+from kraftcheck.kafka.live.cluster import ClusterError
+from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, program
 
 Outcome = Mapping[str, Any]
 """case, found, control."""

@@ -18,8 +18,8 @@ from kafka.protocol.producer import (
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from experiments.tools import TOPIC
-from kraftcheck.live.broker import Broker, NoAnswer
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.broker import Broker, NoAnswer
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 
 def _name(code: int) -> str:

@@ -24,10 +24,10 @@ from typing import Final
 import click
 
 from experiments.tools import click_errors
-from kraftcheck.live.artifacts import Artifacts, libraries, version
-from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.sources import MODULES, unpack_tree
-from kraftcheck.live.witness.jars import program
+from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
+from kraftcheck.kafka.live.cluster import ClusterError
+from kraftcheck.kafka.live.sources import MODULES, unpack_tree
+from kraftcheck.kafka.live.witness.jars import program
 
 FINDS: Final = Path(__file__).resolve().parents[1] / "finds"
 KNOWN: Final = sorted(path.parent.name for path in FINDS.glob("*/fix.patch"))

@@ -21,10 +21,10 @@ from experiments import evidence
 from experiments.fast_clock import MEMBER, SHORTER
 from experiments.group import joined, poll, tell
 from experiments.tools import HOSTS, OFFSETS, Partition, until, within
-from kraftcheck.live.clients import Setting, greet
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.members import Member
+from kraftcheck.kafka.live.clients import Setting, greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.members import Member
 from kraftcheck.reference.clients.promises import Configuration
 
 FIRST, NEXT = "b1", "b2"

@@ -24,11 +24,11 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, until
-from kraftcheck.live.clients import POLL_S, Setting, opened
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.datalog import CHECKPOINT, epochs_in
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live.clients import POLL_S, Setting, opened
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.datalog import CHECKPOINT, epochs_in
+from kraftcheck.kafka.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")

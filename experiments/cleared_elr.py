@@ -12,8 +12,8 @@ import click
 
 from experiments import evidence
 from experiments.tools import HOSTS, TOPIC, Partition, within
-from kraftcheck.live.artifacts import version
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.artifacts import version
+from kraftcheck.kafka.live.cluster import Cluster
 
 B1, B2, B3 = HOSTS
 CONTROLLER = "c1"

@@ -18,10 +18,10 @@ from experiments import evidence
 from experiments.evidence import Settings
 from experiments.left_in_snapshot import LOADED, SHORT, segments
 from experiments.tools import ADMIN, Partition, until
-from kraftcheck.live.clients import Setting, connected
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.facts import Move
-from kraftcheck.live.interpose import ALTER_PARTITION, FETCH, Interposer
+from kraftcheck.kafka.live.clients import Setting, connected
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.facts import Move
+from kraftcheck.kafka.live.interpose import ALTER_PARTITION, FETCH, Interposer
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from experiments.tools import TOOLS, Program, until, within
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 BROKER = "b1"
 VOTERS = ("c1", "c2", "c3")

@@ -13,8 +13,8 @@ import click
 
 from experiments.group import GROUP, Protocol
 from experiments.tools import TOPIC, Partition, Program
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
 COPY = Path(__file__).resolve().parent / "Copy.java"

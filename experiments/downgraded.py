@@ -15,8 +15,8 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID, KEY, TRANSACT
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"

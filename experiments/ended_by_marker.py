@@ -36,7 +36,7 @@ from experiments.late_marker import (
 )
 from experiments.tools import ADMIN, CLIENT, STATES, TOPIC, Partition, Program, until, within
 from experiments.transact import ID, TRANSACT
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 ABORTED = "7"
 """The value that the second transaction sends."""

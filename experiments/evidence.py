@@ -20,11 +20,11 @@ import msgspec
 from experiments import changed
 from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
-from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
-from kraftcheck.live.clients import Setting, read_all
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING, Journal
-from kraftcheck.live.polling import Poller
+from kraftcheck.kafka.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.kafka.live.clients import Setting, read_all
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.journal import ANSWERS, HISTORY, RECORDING, Journal
+from kraftcheck.kafka.live.polling import Poller
 from kraftcheck.reference.clients.promises import Configuration
 
 _FOLDER = click.Path(path_type=Path)

@@ -11,8 +11,8 @@ from pathlib import Path
 from experiments import evidence
 from experiments.group import JOIN_S, Protocol, joined, poll, tell
 from experiments.tools import HOSTS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 SETTINGS = {

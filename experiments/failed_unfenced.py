@@ -15,9 +15,9 @@ from experiments import evidence
 from experiments.offline_replica import B1, B2, B3, FAILED, RECORDS, SECOND, with_second
 from experiments.power import fail
 from experiments.tools import Partition, until
-from kraftcheck.live import metadata
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live import metadata
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 CONTROLLER, ADMIN = "c1", "admin"

@@ -19,8 +19,8 @@ from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
 from experiments.tools import HOSTS, OFFSETS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 FAST, *OTHERS = HOSTS
 AHEAD = Path(__file__).with_name("ahead.c")

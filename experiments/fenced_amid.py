@@ -29,7 +29,7 @@ from experiments import evidence
 from experiments.by_request import Connections, Producer, await_log
 from experiments.tools import HOSTS, STATES, Partition
 from experiments.transact import ID
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 
 COORDINATOR = LEADER = HOSTS[0]
 ROUNDS, APART_S = 1000, 0.002

@@ -33,8 +33,8 @@ from experiments import evidence
 from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
 from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, until, within
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 SESSION_S, BEFORE_S = 45.0, 9.0

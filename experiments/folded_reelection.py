@@ -12,7 +12,7 @@ import click
 
 from experiments import evidence
 from experiments.tools import Partition
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
 A, F, G, CONTROLLER = "b1", "b2", "b3", "c1"

@@ -23,8 +23,8 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.proxy import Proxy
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
 SEND = Path(__file__).resolve().parent / "Send.java"

@@ -14,8 +14,8 @@ from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
 from experiments.released_early import coordinator, other
 from experiments.tools import HOSTS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 
 WAIT_S = 60.0
 """More than a session (45 s)."""

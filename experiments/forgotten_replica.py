@@ -27,8 +27,8 @@ import click
 from experiments import evidence
 from experiments.stale_eligible import elected
 from experiments.tools import TOOLS, TOPIC, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
 FIRST, SECOND, ASKED = "b1", "b2", "b3"

@@ -13,8 +13,8 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
 
 NODE = "n1"
 SIZE, EACH = 4200, 7

@@ -10,9 +10,9 @@ import click
 from msgspec.structs import replace
 
 from experiments.tools import Partition
-from kraftcheck.live.artifacts import version
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.members import Member
+from kraftcheck.kafka.live.artifacts import version
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.members import Member
 from kraftcheck.reference.clients.promises import Configuration
 
 GROUP = "g"

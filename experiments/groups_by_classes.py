@@ -22,7 +22,7 @@ import click
 
 from experiments import by_classes
 from experiments.tools import JARS, click_errors
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live.cluster import ClusterError
 
 
 class Case(NamedTuple):

@@ -24,7 +24,7 @@ import click
 
 from experiments import by_classes
 from experiments.tools import click_errors
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live.cluster import ClusterError
 
 REFUSAL: Final = "InvalidTxnStateException"
 FINDS: Final = {

@@ -24,9 +24,9 @@ import click
 
 from experiments.changed import FINDS, compiled, patched
 from experiments.tools import click_errors
-from kraftcheck.live.artifacts import Artifacts, libraries, version
-from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.witness.jars import program
+from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
+from kraftcheck.kafka.live.cluster import ClusterError
+from kraftcheck.kafka.live.witness.jars import program
 
 _JUNIT: Final = Path(__file__).resolve().parent / "junit"
 _TEST: Final = re.compile(r"/src/test/(?:java|scala/unit|scala/integration)/")

@@ -27,7 +27,7 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, Program
 from experiments.transact import ID
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 
 INSIST = Path(__file__).resolve().parent / "Insist.java"
 ASKED = "b1"

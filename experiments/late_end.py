@@ -41,7 +41,7 @@ from experiments.late_marker import (
 )
 from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
 from experiments.transact import Writer, numbers
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:

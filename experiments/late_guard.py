@@ -15,8 +15,8 @@ from experiments import evidence
 from experiments.copying import COPIES, Application
 from experiments.late_offsets import CONFIGURATION, read
 from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, size, until
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.interpose import ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, Interposer
 
 GROUPS, LEADER, TRANSACTIONS = "b1", "b2", "b3"
 PART = 5

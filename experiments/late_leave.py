@@ -36,8 +36,8 @@ from experiments.group import CONFIGURATION, tell
 from experiments.late_marker import sends_again_in
 from experiments.late_offsets import COORDINATOR, LEADER, OTHER
 from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, within
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 RECORDS = 5
 JOIN_S, LATE_S = 90.0, 60.0

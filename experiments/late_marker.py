@@ -16,7 +16,7 @@ import click
 from experiments import evidence
 from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
 from experiments.transact import Writer
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"

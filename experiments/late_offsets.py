@@ -17,9 +17,9 @@ from experiments.copying import COPIES, Application
 from experiments.group import NEWEST
 from experiments.late_marker import sends_again_in
 from experiments.tools import ADMIN, CLIENT, OFFSETS, STATES, Partition, until
-from kraftcheck.live.clients import Setting, greet
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.journal import Journal
+from kraftcheck.kafka.live.clients import Setting, greet
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.journal import Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 COORDINATOR, LEADER, OTHER = "b1", "b2", "b3"

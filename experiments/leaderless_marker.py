@@ -19,10 +19,10 @@ import msgspec
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, KEY, Writer, numbers
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.crew import Crew
-from kraftcheck.live.journal import HISTORY
-from kraftcheck.live.workloads import transact
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.crew import Crew
+from kraftcheck.kafka.live.journal import HISTORY
+from kraftcheck.kafka.live.workloads import transact
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED, HOST = "b1", "b2"

@@ -14,8 +14,8 @@ import click
 
 from experiments import evidence
 from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
-from kraftcheck.live import metadata
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live import metadata
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 RESIGNED: Final = re.compile(r"Completed transition to ResignedState")
 PAUSE_S, SHORT_S, LATER_S = 5.0, 0.5, 15.0

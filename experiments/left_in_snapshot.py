@@ -13,7 +13,7 @@ import click
 from experiments import evidence
 from experiments.evidence import Settings
 from experiments.tools import ADMIN, CLIENT, METADATA, TOPIC, Partition, Program, until
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 
 LEFT, LEADER, NEW, CONTROLLER = "b1", "b2", "b3", "c1"
 WRITE = Path(__file__).resolve().parent / "Write.java"

@@ -15,8 +15,8 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
 from experiments.transact import ID, Writer, numbers
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.confluent import SILENT
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import SILENT
 from kraftcheck.reference.clients.promises import Configuration
 
 ASKED = "b1"

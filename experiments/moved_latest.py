@@ -13,7 +13,7 @@ import click
 from experiments import evidence
 from experiments.stalled_share import GROUP, N1, SETTINGS, receive, write
 from experiments.tools import Partition
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 FIRST_S, SECOND_S = 20, 30
 """How long the consumers wait for a record."""

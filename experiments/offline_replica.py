@@ -14,8 +14,8 @@ import click
 from experiments import evidence
 from experiments.power import fail
 from experiments.tools import HOSTS, TOPIC, Partition, until
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import CLUSTER_ID, Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import CLUSTER_ID, Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS

@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.proxy import Proxy
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import SILENT
+from kraftcheck.kafka.live.proxy import Proxy
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST, KEY = "n1", "t-0"

@@ -14,7 +14,7 @@ import click
 from experiments import evidence
 from experiments.cleared_proposal import sent
 from experiments.tools import Partition, Program
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 A, S, F = "b1", "b2", "b3"

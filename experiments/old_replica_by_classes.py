@@ -19,7 +19,7 @@ import click
 
 from experiments import by_classes
 from experiments.tools import JARS, click_errors
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live.cluster import ClusterError
 
 FOLLOWER: Final = 2
 BEHIND: Final = "behind"

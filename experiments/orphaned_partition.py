@@ -14,9 +14,9 @@ from experiments import evidence
 from experiments.evidence import Settings
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
 from experiments.tools import HOSTS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.members import Member
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.members import Member
 
 UPGRADE = {"group.consumer.migration.policy": "upgrade"}
 PARTITIONS = 2

@@ -13,11 +13,11 @@ from confluent_kafka.admin import AdminClient
 from experiments import evidence
 from experiments.group import NEWEST, joined, tell
 from experiments.tools import HOSTS, TOPIC, Partition
-from kraftcheck.live import grouplog
-from kraftcheck.live.clients import Setting, greet, read_all
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live import grouplog
+from kraftcheck.kafka.live.clients import Setting, greet, read_all
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 SETTINGS = {

@@ -21,8 +21,8 @@ import click
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3, B4 = HOSTS = ("b1", "b2", "b3", "b4")

@@ -13,8 +13,8 @@ import click
 from experiments import evidence
 from experiments.group import CONFIGURATION, GROUP, joined, poll, tell
 from experiments.tools import ADMIN, CLIENT, OFFSETS, TOOLS, TOPIC, Partition, within
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 COORDINATOR, OTHERS = "b1", ("b2", "b3")
 CUT_S = 25.0

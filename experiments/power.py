@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live.cluster import ClusterError
 
 SIZE = 512 << 20
 KINDS: Final = {

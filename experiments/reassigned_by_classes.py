@@ -3,10 +3,10 @@
     .venv/bin/python -m experiments.reassigned_by_classes [--as kafka] [--runs N] [--jars DIR]
 
 ReplicationControlManager and ClusterControlManager of Apache Kafka, unpatched, in one JVM without a
-cluster (kraftcheck/live/witness/java/reassignment), take inputs of docs/reconfiguration.md that are
-drawn by chance: brokers that come and go, targets over targets, proposals, elections, directories
-that fail. The same input is given to the reference, from the same row. Topics are neither made nor
-deleted.
+cluster (kraftcheck/kafka/live/witness/java/reassignment), take inputs of docs/reconfiguration.md
+that are drawn by chance: brokers that come and go, targets over targets, proposals, elections,
+directories that fail. The same input is given to the reference, from the same row. Topics are
+neither made nor deleted.
 
 --as specs: the correct rules. What Kafka does otherwise is listed by action.
 --as kafka: the rules of Z130, Z131, Z132, Z133 and Z160 in their places: what Kafka does is known.
@@ -30,9 +30,10 @@ import click
 import msgspec
 
 from experiments.tools import JARS, click_errors
-from kraftcheck.live.artifacts import version
-from kraftcheck.live.witness.host import REFUSED, THROWN, UNSENT, running
-from kraftcheck.live.witness.jars import class_path
+from kraftcheck.kafka.live.artifacts import version
+from kraftcheck.kafka.live.witness.host import REFUSED, THROWN, UNSENT, running
+from kraftcheck.kafka.live.witness.jars import class_path
+from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.kit.fields import spec_name
 from kraftcheck.reference.kit.protocol import HISTORY
@@ -51,7 +52,6 @@ from kraftcheck.reference.reassignment.properties import PROPERTIES
 from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
 from kraftcheck.reference.reassignment.rules import ReassignmentRules
 from kraftcheck.reference.reassignment.types import CONTROLLER, Constants, TopicRow
-from kraftcheck.witness.speech import Speech
 
 (NEVER_LEADS,) = (each for each in PROPERTIES if each.name == "OfflineDirNeverLeads")
 KAFKAS: Final = ("Z130", "Z131", "Z132", "Z133", "Z160")

@@ -34,10 +34,10 @@ import click
 
 from experiments import forgotten_batches
 from experiments.tools import TOOLS, TOPIC, click_errors
-from kraftcheck.live import interceptor
-from kraftcheck.live.artifacts import cache, maven, version
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.topics import admin_of, make
+from kraftcheck.kafka.live import interceptor
+from kraftcheck.kafka.live.artifacts import cache, maven, version
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.topics import admin_of, make
 
 HERE: Final = Path(__file__).resolve().parent / "recorded"
 IN, OUT = "in", "out"

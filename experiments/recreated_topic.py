@@ -12,10 +12,10 @@ from typing import Any, Final
 from experiments import evidence
 from experiments.group import GROUP
 from experiments.tools import TOPIC, Partition, Program
-from kraftcheck.live import grouplog, txnlog
-from kraftcheck.live.clients import Setting, read_all
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live import grouplog, txnlog
+from kraftcheck.kafka.live.clients import Setting, read_all
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.journal import HISTORY, Journal
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"

@@ -14,8 +14,8 @@ from experiments import evidence
 from experiments.copying import CONFIGURATION, COPIES, Application, copies_in, create_copies
 from experiments.group import GROUP, tell
 from experiments.tools import HOSTS, TOPIC, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 
 RECORDS = 5
 """In each of the two partitions."""

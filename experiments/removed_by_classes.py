@@ -17,8 +17,8 @@ from typing import Any, Final
 import click
 
 from experiments.tools import click_errors
-from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.witness.jars import DEFAULT, as_of, class_path, program
+from kraftcheck.kafka.live.cluster import ClusterError
+from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, class_path, program
 
 REMOVED_LEADER: Final = Path(__file__).resolve().parent / "RemovedLeader.java"
 CASES: Final = {

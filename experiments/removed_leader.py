@@ -20,9 +20,9 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.controllers import SPARE, VOTERS, Quorum
 from experiments.tools import METADATA
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.traces.disks.files import META
+from kraftcheck.kafka.disks.files import META
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
 
 OWN_FILE = "quorum-state"
 """What a controller notes of elections, beside its log."""

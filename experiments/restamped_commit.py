@@ -12,8 +12,8 @@ from experiments import evidence
 from experiments.copying import CONFIGURATION, COPIES, Application, copies_in, create_copies
 from experiments.group import Protocol, tell
 from experiments.tools import HOSTS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 
 RECORDS = 10
 REJOIN_S = 15

@@ -12,9 +12,9 @@ from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
 from experiments.orphaned_partition import PARTITIONS, await_read, describe
 from experiments.tools import HOSTS, TOPIC, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.members import Member
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.members import Member
 
 SLOW = {"heartbeat.interval.ms": "20000"}
 STATIC = {"group.instance.id": "i"}

@@ -35,12 +35,12 @@ from experiments.evidence import Settings
 from experiments.left_in_snapshot import SHORT
 from experiments.removed_leader import created
 from experiments.tools import METADATA, TOPIC, Partition, until
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.episode import GREETING
-from kraftcheck.live.facts import Move
-from kraftcheck.live.journal import HISTORY
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.episode import GREETING
+from kraftcheck.kafka.live.facts import Move
+from kraftcheck.kafka.live.journal import HISTORY
 from kraftcheck.reference.clients.promises import Configuration
 
 GONE = "gone"

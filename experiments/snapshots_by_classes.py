@@ -19,8 +19,8 @@ import click
 
 from experiments.by_classes import Outcome, outcomes, tell
 from experiments.tools import JARS, click_errors
-from kraftcheck.live.artifacts import version
-from kraftcheck.live.witness.jars import class_path
+from kraftcheck.kafka.live.artifacts import version
+from kraftcheck.kafka.live.witness.jars import class_path
 
 CASES: Final = {
     "left": "Z125: partitions that the broker is told it has left",

@@ -17,7 +17,7 @@ from experiments.by_request import Connections, Producer, await_log
 from experiments.late_marker import CONFIGURATION
 from experiments.tools import ADMIN, STATES, Partition, until
 from experiments.transact import ID, KEY, numbers
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 COORDINATOR, LEADER, NEXT, OTHER, CONTROLLER = "b1", "b2", "b3", "b4", "c1"
 CONTROLS = ("none", "links", "epochs")

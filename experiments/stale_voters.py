@@ -17,10 +17,10 @@ from confluent_kafka.cimpl import NewTopic
 from experiments import evidence
 from experiments.controllers import BROKER, SPARE, VOTERS, Quorum
 from experiments.tools import METADATA, TOPIC, Partition, within
-from kraftcheck.live.clients import Setting, greet
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
-from kraftcheck.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live.clients import Setting, greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.journal import HISTORY, Journal
 
 PARTITIONS, RECORDS = 500, 10
 TRUNCATED = re.compile(r"Truncated to offset (\d+)")

@@ -16,7 +16,7 @@ import click
 from experiments import evidence
 from experiments.cleared_elr import CONFIGURE
 from experiments.tools import TOOLS, TOPIC, Partition, Program, until
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 N1 = "n1"
 GROUP = "g"

@@ -22,8 +22,8 @@ from experiments import evidence
 from experiments.by_request import DONE, Connections, Producer, await_log
 from experiments.tools import Partition, until
 from experiments.transact import KEY
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 T = TypeVar("T")

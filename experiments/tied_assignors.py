@@ -12,8 +12,8 @@ from typing import Final
 from experiments import evidence
 from experiments.group import GROUP, JOIN_S, joined, poll, tell
 from experiments.tools import Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 HOST: Final = "n1"

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from experiments import evidence, group
 from experiments.group import GROUP, tell
 from experiments.tools import ADMIN, CLIENT, OFFSETS, TOPIC, Partition, size, until, within
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.libraries import load
-from kraftcheck.live.members import Member
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.libraries import load
+from kraftcheck.kafka.live.members import Member
 
 FIRST, BEHIND, SECOND = "b1", "b2", "b3"
 CONFIGURATION = replace(group.CONFIGURATION, isolation="read_uncommitted")

@@ -19,10 +19,10 @@ import click
 from confluent_kafka import KafkaException
 
 from experiments.power import NoDisk
-from kraftcheck.live.artifacts import ArtifactError, version
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.islands import IslandError
-from kraftcheck.live.metadata import dump_tool
+from kraftcheck.kafka.live.artifacts import ArtifactError, version
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.islands import IslandError
+from kraftcheck.kafka.live.metadata import dump_tool
 
 TOPIC = "t"
 OFFSETS, STATES, METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata-0"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from experiments.tools import TOPIC, Partition, Program
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 TRANSACT = Path(__file__).resolve().parent / "Transact.java"
 ID, KEY = "p1", "t-0"

@@ -33,11 +33,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from experiments.tools import click_errors
-from kraftcheck.live.clients import Setting, greet, produce, read_all
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.confluent import SILENT, ConfluentSender
-from kraftcheck.live.episode import GREETING, Lane, make
-from kraftcheck.live.journal import Journal
+from kraftcheck.kafka.live.clients import Setting, greet, produce, read_all
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import SILENT, ConfluentSender
+from kraftcheck.kafka.live.episode import GREETING, Lane, make
+from kraftcheck.kafka.live.journal import Journal
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.history import OK
 

@@ -14,8 +14,8 @@ import click
 from experiments import evidence
 from experiments.tools import ADMIN, CLIENT, STATES, Partition, size, until, within
 from experiments.transact import Writer, numbers
-from kraftcheck.live import txnlog
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live import txnlog
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 LEADER, NEXT, BEHIND = "b1", "b2", "b3"

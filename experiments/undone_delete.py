@@ -16,9 +16,9 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.tools import TOPIC, Partition
-from kraftcheck.live.clients import Setting, greet
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.clients import Setting, greet
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
 from kraftcheck.reference.clients.promises import Configuration
 
 RECORDS, DELETED = 10, 5

@@ -17,8 +17,8 @@ from experiments.copying import CONFIGURATION, COPIES, Application
 from experiments.group import GROUP, tell
 from experiments.released_early import parts
 from experiments.tools import HOSTS, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 PARTITIONS = 6
 EACH = 2

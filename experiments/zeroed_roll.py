@@ -15,8 +15,8 @@ import click
 from experiments import evidence, power
 from experiments.tools import HOSTS, TOPIC, Partition, until
 from experiments.zeroed_time import B1, B2, CONFIGURATION, RECORDS, lead_on
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import RECOVERY_POINTS, Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import RECOVERY_POINTS, Cluster
 
 SEGMENT_MS, CHECKPOINT_MS = 5000, 2000
 CONFIG = ("flush.messages=1", f"segment.ms={SEGMENT_MS}")

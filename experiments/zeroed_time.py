@@ -15,8 +15,8 @@ import click
 from experiments import evidence, power
 from experiments.evidence import Scene
 from experiments.tools import HOSTS, TOPIC, Partition
-from kraftcheck.live.clients import greet
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS

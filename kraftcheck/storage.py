@@ -22,7 +22,7 @@ from kraftcheck.reference.storage.rules import StorageRules
 from kraftcheck.screen import Screen
 
 if TYPE_CHECKING:
-    from kraftcheck.live.witness.host import Host
+    from kraftcheck.kafka.live.witness.host import Host
 
 TOLD = 5
 PER_HISTORY = 100
@@ -92,7 +92,7 @@ def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
 
     Exit code 1: they came to other states, or other bytes. Raises ArtifactError, WitnessError.
     """
-    from kraftcheck.witness.storage import Compared, hosted
+    from kraftcheck.kafka.witness.storage import Compared, hosted
 
     total = Compared()
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-storage-"))
@@ -125,7 +125,7 @@ def kafka(histories: int, seed: int, crashes: int, screen: Screen) -> int:
 
 
 def _one(host: Host, folder: Path, seed: int, crashes: int, total: object) -> None:
-    from kraftcheck.witness.storage import Compared, compare, compare_crashes
+    from kraftcheck.kafka.witness.storage import Compared, compare, compare_crashes
 
     assert isinstance(total, Compared)
     compare(host, folder / "t", seed, total)

@@ -14,12 +14,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-OF_KAFKA: Final = (
-    *("kraftcheck/serve", "kraftcheck/witness", "kraftcheck/live", "live", "experiments"),
-    *("reference/storage", "traces/observed", "traces/disks"),
-    *("kraftcheck/clusters.py", "kraftcheck/recordings.py", "kraftcheck/storage.py"),
-    *("kraftcheck/disks.py", "kraftcheck/disk_members.py", "kraftcheck/disk_page.py"),
-)
+OF_KAFKA: Final = ("kraftcheck/kafka", "kraftcheck/storage.py", "reference/storage", "experiments")
 """What is about real brokers and their files, and what the protocols can do without."""
 
 

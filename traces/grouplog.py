@@ -1,6 +1,7 @@
 """`groups.jsonl`: what the brokers' own log says of consumer groups, a record to a line.
 
-A recording of a cluster of ours has it beside its history (kraftcheck/live/grouplog.py writes it).
+A recording of a cluster of ours has it beside its history (kraftcheck/kafka/live/grouplog.py writes
+it).
 
     committed   what was committed of a partition, and the commit's metadata; none: a tombstone
     member      a member and what it has, or is to give up (consumer protocol)

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.traces.foreign.reading import StepReader
-from kraftcheck.witness.speech import Speech
 
 
 def answers(lines: Iterable[str], bug: str | None = None) -> Iterator[str]:

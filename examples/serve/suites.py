@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.serve.admin import Process
 
 
 class Suite(NamedTuple):
@@ -42,7 +42,7 @@ class Suite(NamedTuple):
 _DOCKER: Final = '''
 """A container that is a served cluster of one broker."""
 from types import SimpleNamespace
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.serve.admin import Process
 
 
 class Container:

@@ -185,7 +185,8 @@ def conform(
     Raises:
         BadInput: a path cannot be read, or there is no Java.
     """
-    from kraftcheck import foreign, recordings
+    from kraftcheck import foreign
+    from kraftcheck.kafka import recordings
 
     paths = [Path(each) for each in (path, *more)]
     place: dict[str, Any] = {"jar": jar, "backend": backend, "master": master}
@@ -232,7 +233,7 @@ def disk(
     Raises:
         BadInput: a folder has nothing of Kafka's.
     """
-    from kraftcheck import disks as work
+    from kraftcheck.kafka import disk_command as work
 
     folders = [Path(each) for each in (folder, *more)]
     page = None if html is None else Path(html)

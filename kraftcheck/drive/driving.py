@@ -31,6 +31,7 @@ from kraftcheck.drive.seeking import (
     seek,
 )
 from kraftcheck.exits import BadInput
+from kraftcheck.kafka.witness.speech import Speech, constants_form
 from kraftcheck.known_bugs import schedules
 from kraftcheck.known_bugs.witnesses import WATCHED
 from kraftcheck.osutil.commands import command as command_line
@@ -41,7 +42,6 @@ from kraftcheck.screen import Screen
 from kraftcheck.traces.foreign.forms import FORMAT
 from kraftcheck.traces.foreign.reading import ForeignStep, StepReader
 from kraftcheck.traces.schema import TraceError
-from kraftcheck.witness.speech import Speech, constants_form
 
 STEPS, RESULT = "steps.jsonl", "drive.json"
 ROUNDS: Final = 6

@@ -38,7 +38,7 @@ def cluster_fetch(**options: Any) -> int:
     \b
     Example: kraftcheck cluster fetch
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.fetch(**options)
 
@@ -62,7 +62,7 @@ def cluster_up(**options: Any) -> int:
     \b
     Example: kraftcheck cluster up --layout apart --set broker.session.timeout.ms=6000
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.up(**options)
 
@@ -76,7 +76,7 @@ def cluster_down(**options: Any) -> int:
     \b
     Example: kraftcheck cluster down
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.down(**options)
 
@@ -90,7 +90,7 @@ def cluster_status(**options: Any) -> int:
     \b
     Example: kraftcheck cluster status --json
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.status(**options)
 
@@ -103,7 +103,7 @@ def _cluster_verb(verb: str, said: str) -> None:
     @CLUSTER_OPTION
     @shown
     def treat(names: tuple[str, ...], **options: Any) -> int:
-        from kraftcheck import clusters as work
+        from kraftcheck.kafka import clusters as work
 
         return work.act(verb=verb, names=names, **options)
 
@@ -125,7 +125,7 @@ def cluster_heal(**options: Any) -> int:
     \b
     Example: kraftcheck cluster heal
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.act(verb="heal", names=(), **options)
 
@@ -226,7 +226,7 @@ def record(
     Example: kraftcheck record --cluster runs/cluster --inject kill --out runs/recorded
     Example: kraftcheck record --bootstrap HOST:9093 --config-file client.properties --out runs/own
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     if plan["min_insync_replicas"] > plan["replication_factor"]:
         raise click.UsageError("--min-insync-replicas is above --replication-factor")
@@ -250,7 +250,7 @@ def interceptor(**options: Any) -> int:
     \b
     Example: kraftcheck interceptor --out kraftcheck-interceptor.jar
     """
-    from kraftcheck import clusters as work
+    from kraftcheck.kafka import clusters as work
 
     return work.interceptor(**options)
 

@@ -11,14 +11,14 @@ from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, judged, shown
 
 if TYPE_CHECKING:
-    from kraftcheck.serve.plans import Plan
+    from kraftcheck.kafka.serve.plans import Plan
 
 
 def _options_of(context: click.Context, _: click.Parameter, path: Path | None) -> Plan:
     """What a scenario says are the defaults of the other options. Returns its plan."""
     if path is None:
         return ()
-    from kraftcheck.serve.plans import scenario
+    from kraftcheck.kafka.serve.plans import scenario
 
     known = {
         name.removeprefix("--"): each.name or ""
@@ -123,7 +123,7 @@ def serve(
     Example: kraftcheck serve --brokers 3 --seed 7 --port 9092
     Example: kraftcheck serve --replay runs/serve/tape-1
     """
-    from kraftcheck.serve import command as work
+    from kraftcheck.kafka.serve import command as work
 
     if shrink and tape is None:
         raise click.UsageError("--shrink is for --replay")
@@ -162,7 +162,7 @@ def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     Example: kraftcheck ctl --port 9090 kill broker=1
     Example: kraftcheck ctl --port 9090 reset when=after api=Produce times=2
     """
-    from kraftcheck.serve import command as work
+    from kraftcheck.kafka.serve import command as work
 
     pairs = [each.partition("=") for each in said]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:

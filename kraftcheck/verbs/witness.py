@@ -26,12 +26,12 @@ class _Witnesses(click.Group):
     """
 
     def list_commands(self, context: click.Context) -> list[str]:
-        from kraftcheck.witness.kafka import witnessed
+        from kraftcheck.kafka.witness.kafka import witnessed
 
         return sorted([*super().list_commands(context), *witnessed()])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        from kraftcheck.witness.kafka import witnessed
+        from kraftcheck.kafka.witness.kafka import witnessed
 
         protocol = witnessed().get(name)
         return super().get_command(context, name) if protocol is None else _by_chance(protocol)
@@ -71,8 +71,8 @@ def kafka(verb: Callable[..., int]) -> Callable[..., int]:
     def wrapped(
         version: str | None, jars: Path | None, profile: str, log: str, **options: Any
     ) -> int:
-        from kraftcheck.live.witness.jars import DEFAULT
-        from kraftcheck.witness.kafka import Kafka
+        from kraftcheck.kafka.live.witness.jars import DEFAULT
+        from kraftcheck.kafka.witness.kafka import Kafka
 
         return verb(kafka=Kafka(version or DEFAULT, jars, profile, log == "files"), **options)
 
@@ -117,8 +117,8 @@ def _by_chance(protocol: Any) -> click.Command:
     @JAR
     @judged
     def by_chance(kafka: Any, given: tuple[str, ...], **options: Any) -> int:
-        from kraftcheck.witness import driving
-        from kraftcheck.witness.kafka import driver, given_options
+        from kraftcheck.kafka.witness import driving
+        from kraftcheck.kafka.witness.kafka import driver, given_options
 
         options |= {"given": given_options(given)}
         return driving.by_chance(driver(name, name).component(kafka), kafka=kafka, **options)
@@ -139,7 +139,7 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     \b
     Example: kraftcheck witness replay runs/witness/run-7.moves
     """
-    from kraftcheck.witness import replaying
+    from kraftcheck.kafka.witness import replaying
 
     component, script = _scheduled(path, kafka)
     return replaying.replay(component, script, path, kafka=kafka, **options)
@@ -167,7 +167,7 @@ def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
     \b
     Example: kraftcheck witness shrink runs/witness/run-7.moves
     """
-    from kraftcheck.witness import shrinking
+    from kraftcheck.kafka.witness import shrinking
 
     component, script = _scheduled(path, kafka)
     return shrinking.shrink(component, script, path, kafka=kafka, **options)
@@ -175,7 +175,7 @@ def witness_shrink(path: Path, kafka: Any, **options: Any) -> int:
 
 def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
     """What drives the classes that a schedule moves, and the schedule."""
-    from kraftcheck.witness import replaying
+    from kraftcheck.kafka.witness import replaying
 
     return replaying.scheduled(path, kafka)
 
@@ -198,7 +198,7 @@ def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
     Example: kraftcheck witness bugs partition --out runs/bugs
     Example: kraftcheck witness bugs tests/corpus/tlc-Z7*.schedule --out runs/bugs
     """
-    from kraftcheck.witness import replaying
+    from kraftcheck.kafka.witness import replaying
 
     return replaying.bugs(names, **options)
 
@@ -227,7 +227,7 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
     \b
     Example: kraftcheck witness cover quorum-few-votes quorum-handover
     """
-    from kraftcheck.witness.kafka import graphs
+    from kraftcheck.kafka.witness.kafka import graphs
 
     found, chosen = graphs(specs, names, tiers)
     return int(found.cover(chosen, specs, **options))
@@ -253,6 +253,6 @@ def witness_versions(**options: Any) -> int:
     \b
     Example: kraftcheck witness versions --seed 1 --out runs/versions
     """
-    from kraftcheck.witness.releases import beside
+    from kraftcheck.kafka.witness.releases import beside
 
     return beside(**options)

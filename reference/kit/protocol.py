@@ -182,7 +182,7 @@ class CoordinatorLog(NamedTuple):
 
 
 class Witness(NamedTuple):
-    """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/witness).
+    """Classes of Kafka that take the steps of a protocol's nodes (kraftcheck/kafka/witness).
 
     fewest, most, usual: of how many nodes runs by chance are.
     """

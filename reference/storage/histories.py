@@ -4,7 +4,8 @@ Appends of several producers, transactions, rolls, flushes, truncations, deletio
 stops and crashes.
 
 An operation is a name and what it needs, made for the log as it stands. The same ones are told to
-Apache Kafka's classes (kraftcheck/witness/storage.py), and to the engine on a disk that crashes.
+Apache Kafka's classes (kraftcheck/kafka/witness/storage.py), and to the engine on a disk that
+crashes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 from kafka.record.memory_records import MemoryRecords
 
 from experiments.by_request import DONE, Connections, Producer
-from kraftcheck.live.cluster import Cluster, ClusterError, State
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError, State
 
 NONE, FENCED, CONCURRENT = 0, 90, 51
 HEARD = {"producer_id": 7, "producer_epoch": 3}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from experiments.changed import FINDS, KNOWN, patched
-from kraftcheck.live.cluster import ClusterError
-from kraftcheck.live.sources import place_of
+from kraftcheck.kafka.live.cluster import ClusterError
+from kraftcheck.kafka.live.sources import place_of
 
 # The folders of a checkout of Kafka that patches may name.
 _PLACE = re.compile(r"^[a-z-]+/src/(main|test|generated)/(java|scala|resources)/\S+$")

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.tools import NO_JAVA, WITHOUT
-from kraftcheck.live.artifacts import ArtifactError, Artifacts
-from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.artifacts import ArtifactError, Artifacts
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 SCRIPTS = sorted(

@@ -11,10 +11,10 @@ import pytest
 
 from experiments.evidence import begun
 from experiments.tools import TOPIC, Acked, Partition, Program, click_errors
-from kraftcheck.live.artifacts import ArtifactError
-from kraftcheck.live.cluster import Cluster, ClusterError, Node, State
-from kraftcheck.live.islands import IslandError
-from kraftcheck.live.journal import Journal
+from kraftcheck.kafka.live.artifacts import ArtifactError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError, Node, State
+from kraftcheck.kafka.live.islands import IslandError
+from kraftcheck.kafka.live.journal import Journal
 
 BATCH = bytes(8) + (5).to_bytes(4) + b"12345"
 

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from kraftcheck.witness.storage import FOLDER, Compared, compare, compare_crashes, hosted
+from kraftcheck.kafka.witness.storage import FOLDER, Compared, compare, compare_crashes, hosted
 
 STORED: Final = Path(__file__).with_name("kafka_storage.jsonl.xz")
 HISTORIES: Final = (0, 3, 6, 50)

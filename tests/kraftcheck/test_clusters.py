@@ -9,14 +9,15 @@ import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
-from kraftcheck import clusters, exits
+from kraftcheck import exits
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS
-from kraftcheck.live import topics
-from kraftcheck.live.cluster import LAYOUTS, Cluster, Node, State
-from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.faults import Fault
-from kraftcheck.live.recording import Plan, Recording
+from kraftcheck.kafka import clusters
+from kraftcheck.kafka.live import topics
+from kraftcheck.kafka.live.cluster import LAYOUTS, Cluster, Node, State
+from kraftcheck.kafka.live.confluent import SILENT
+from kraftcheck.kafka.live.faults import Fault
+from kraftcheck.kafka.live.recording import Plan, Recording
 from kraftcheck.screen import Screen
 
 SECURED = ("--bootstrap", "127.0.0.1:9", "--config", "security.protocol=SSL")
@@ -77,7 +78,7 @@ def test_who_interrupts_a_recording_is_told_what_is_kept(
     def interrupted(*_: object, **__: object) -> None:
         raise exits.Interrupted(exits.INTERRUPTED)
 
-    monkeypatch.setattr("kraftcheck.live.recording.record", interrupted)
+    monkeypatch.setattr("kraftcheck.kafka.live.recording.record", interrupted)
     result = run("record", "--bootstrap", "nowhere:1", "--out", str(tmp_path))
     assert result.exit_code == exits.INTERRUPTED
     # The same command would find its topic there.

@@ -28,10 +28,10 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings, strategies as st
 
 from kraftcheck.cli import cli
+from kraftcheck.kafka.disks.found import Common, DiskReplica
+from kraftcheck.kafka.disks.partition import judge
 from kraftcheck.osutil.files import open_file
-from kraftcheck.traces.disks.found import Common, DiskReplica
-from kraftcheck.traces.disks.partition import judge
-from tests.traces.disks.written import (
+from tests.kafka.disks.written import (
     SECOND,
     Told,
     bytes_of,
@@ -44,7 +44,7 @@ from tests.traces.disks.written import (
 Plant: TypeAlias = Callable[[Path], object]
 F_OFD_SETLK = 37
 """Of Linux: a lock of the open file."""
-SAMPLE = Path(__file__).resolve().parents[1] / "traces/disks/z140.tar.xz"
+SAMPLE = Path(__file__).resolve().parents[1] / "kraftcheck/kafka/disks/z140.tar.xz"
 
 
 def asked(*words: str | Path) -> Result:
@@ -95,7 +95,7 @@ def test_of_many_alike_the_first_are_told(tmp_path: Path) -> None:
 def test_of_very_many_alike_so_many_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kraftcheck.traces.disks.partition.FINDINGS_MAX", 10)
+    monkeypatch.setattr("kraftcheck.kafka.disks.partition.FINDINGS_MAX", 10)
     partition = write_broker(tmp_path)
     write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
     (replica,) = json.loads(asked(tmp_path, "--json").stdout)["partitions"][0]["replicas"]
@@ -364,8 +364,8 @@ def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return open_file(path)
 
     for module in (
-        "kraftcheck.traces.disks.batches",
-        "kraftcheck.traces.disks.files",
+        "kraftcheck.kafka.disks.batches",
+        "kraftcheck.kafka.disks.files",
         "kraftcheck.osutil.files",
     ):
         monkeypatch.setattr(f"{module}.open_file", failing)
@@ -393,7 +393,7 @@ def test_what_goes_while_it_is_judged_is_unknown(
         (path / f"{0:020}.log").unlink()
         return judge(path, common)
 
-    monkeypatch.setattr("kraftcheck.disks.judge", gone)
+    monkeypatch.setattr("kraftcheck.kafka.disk_command.judge", gone)
     done = asked(tmp_path)
     assert done.exit_code == 2 and "files may be inconsistent" in done.output
 

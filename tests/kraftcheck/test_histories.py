@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.witness.histories import drive
+from kraftcheck.kafka.witness.quorum_graphs import Walk
+from kraftcheck.kafka.witness.speech import Speech
+from kraftcheck.kafka.witness.walking import OnKafka
 from kraftcheck.reference.kit.cover import Result
 from kraftcheck.reference.quorum.messages import Flush
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.witness.histories import drive
-from kraftcheck.witness.quorum_graphs import Walk
-from kraftcheck.witness.speech import Speech
-from kraftcheck.witness.walking import OnKafka
 from tests.traces.cover.graphs import matched
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
-from kraftcheck.witness.storage import Compared, compare
+from kraftcheck.kafka.witness.storage import Compared, compare
 from tests.kraftcheck.stored_storage import CRASHED, CRASHES, Stored, all_compared, stored
 
 

@@ -296,7 +296,7 @@ def test_every_field_has_a_meaning() -> None:
 
 
 def test_what_is_recorded_has_no_other_fields() -> None:
-    recording = pytest.importorskip("kraftcheck.live.recording")
+    recording = pytest.importorskip("kraftcheck.kafka.live.recording")
     written = {*recording.Recording.__struct_fields__}
     assert written <= {*recorded.FIELDS, *recorded.DESCRIPTIVE}
 
@@ -317,13 +317,13 @@ def test_a_history_that_has_not_the_lines_that_were_written_is_refused(
 
 
 def test_names_of_a_recording_are_those_that_are_written() -> None:
-    recording = pytest.importorskip("kraftcheck.live.recording")
-    metadata = pytest.importorskip("kraftcheck.live.metadata")
+    recording = pytest.importorskip("kraftcheck.kafka.live.recording")
+    metadata = pytest.importorskip("kraftcheck.kafka.live.metadata")
     datalog, journal = (
-        pytest.importorskip("kraftcheck.live.datalog"),
-        pytest.importorskip("kraftcheck.live.journal"),
+        pytest.importorskip("kraftcheck.kafka.live.datalog"),
+        pytest.importorskip("kraftcheck.kafka.live.journal"),
     )
-    grouplog = pytest.importorskip("kraftcheck.live.grouplog")
+    grouplog = pytest.importorskip("kraftcheck.kafka.live.grouplog")
     beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, journal.ANSWERS}
     beside |= {grouplog.GROUPS, journal.DISKS}
     assert beside == terms.BESIDE

@@ -13,16 +13,16 @@ from click.testing import CliRunner, Result
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED, BadInput
+from kraftcheck.kafka.witness import asking, driving, following
+from kraftcheck.kafka.witness.departures import Witnessed
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.quorum import VOTERS
+from kraftcheck.kafka.witness.speech import Outcome, Speech, Unspoken
 from kraftcheck.reference.quorum.cover.composition import QuorumComposition
 from kraftcheck.reference.quorum.messages import BeginQuorumEpochRequest, ElectionTimeout
 from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.foreign.verdicts import ForeignVerdict
-from kraftcheck.witness import asking, driving, following
-from kraftcheck.witness.departures import Witnessed
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import VOTERS
-from kraftcheck.witness.speech import Outcome, Speech, Unspoken
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "traces" / "foreign" / "data"

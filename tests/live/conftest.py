@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.live import topics
+from kraftcheck.kafka.live import topics
 
 
 @pytest.fixture(scope="session", autouse=True)

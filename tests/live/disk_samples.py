@@ -1,11 +1,11 @@
-"""Records the disks of brokers of tests/traces/disks again: whole, as a cluster leaves them.
+"""Records the disks of brokers of tests/kafka/disks again: whole, as a cluster leaves them.
 
     KRAFTCHECK_KAFKA=VERSION .venv/bin/python -m tests.live.disk_samples [--jars DIR]
 
 Three brokers and a controller of that version of Kafka, or of these jars: plain, compacted and
 transactional records, a group's offsets. One broker is killed and more is written, the others are
 stopped, one by one; so there is one that lags, one that handed over, and one that leads to the end.
-tests/traces/disks/test_versions.py judges them without Kafka.
+tests/kafka/disks/test_versions.py judges them without Kafka.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kraftcheck.live.artifacts import ArtifactError, version
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.artifacts import ArtifactError, version
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
 
-PLACE = Path(__file__).resolve().parents[1] / "traces" / "disks"
+PLACE = Path(__file__).resolve().parents[1] / "kafka" / "disks"
 SETTINGS = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",

@@ -16,14 +16,14 @@ import msgspec
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.live.sources import VERSION, unpack
-from kraftcheck.live.witness.jars import class_path
+from kraftcheck.kafka.live.sources import VERSION, unpack
+from kraftcheck.kafka.live.witness.jars import class_path
+from kraftcheck.kafka.witness.chance import Component
+from kraftcheck.kafka.witness.driving import drive, traces_of
+from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.chance import Component
-from kraftcheck.witness.driving import drive, traces_of
-from kraftcheck.witness.kafka import Kafka
 from tla_utils import Value, diagnose
 
 EXPLAINED: Final = 8

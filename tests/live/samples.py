@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import click
 
-from kraftcheck.live.artifacts import ArtifactError
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.islands import IslandError
-from kraftcheck.live.proxy import Lie, Proxy
-from kraftcheck.live.recording import Plan, record
+from kraftcheck.kafka.live.artifacts import ArtifactError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.islands import IslandError
+from kraftcheck.kafka.live.proxy import Lie, Proxy
+from kraftcheck.kafka.live.recording import Plan, record
 
 DATA = Path(__file__).resolve().parent / "data"
 SETTINGS = {

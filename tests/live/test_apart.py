@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.live.apart import Apart
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.crew import Crew
-from kraftcheck.live.faults import NOBODY, Nemesis
-from kraftcheck.live.java_client import Java
-from kraftcheck.live.journal import HISTORY, Journal
-from kraftcheck.live.library import ClientError, Got
+from kraftcheck.kafka.live.apart import Apart
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.crew import Crew
+from kraftcheck.kafka.live.faults import NOBODY, Nemesis
+from kraftcheck.kafka.live.java_client import Java
+from kraftcheck.kafka.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live.library import ClientError, Got
 
 PATIENCE_S = 60.0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.live.artifacts import (
+from kraftcheck.kafka.live.artifacts import (
     CHECKSUMS,
     VERSION,
     ArtifactError,
@@ -19,7 +19,7 @@ from kraftcheck.live.artifacts import (
     reason,
     version,
 )
-from kraftcheck.live.witness.jars import program
+from kraftcheck.kafka.live.witness.jars import program
 
 
 @pytest.fixture
@@ -62,7 +62,8 @@ def test_the_checksums_are_of_the_version_that_is_asked_for() -> None:
 def test_another_version_is_named_by_the_environment() -> None:
     """What clusters, their tools and clients are of; one without hashes is refused in one line."""
     asks = (
-        "from kraftcheck.live import artifacts; print(artifacts.version()); artifacts.class_path()"
+        "from kraftcheck.kafka.live import artifacts; "
+        "print(artifacts.version()); artifacts.class_path()"
     )
     words = [sys.executable, "-c", asks]
     done = subprocess.run(

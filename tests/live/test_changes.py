@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.live import changes
-from kraftcheck.live.changes import without
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live import changes
+from kraftcheck.kafka.live.changes import without
+from kraftcheck.kafka.live.cluster import ClusterError
 
 
 @pytest.mark.parametrize(

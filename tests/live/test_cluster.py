@@ -16,9 +16,17 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.live.cluster import STATE, Cluster, ClusterError, Node, State, began, lose_unflushed
-from kraftcheck.live.metadata import dump_tool
-from tests.traces.disks.written import write_broker
+from kraftcheck.kafka.live.cluster import (
+    STATE,
+    Cluster,
+    ClusterError,
+    Node,
+    State,
+    began,
+    lose_unflushed,
+)
+from kraftcheck.kafka.live.metadata import dump_tool
+from tests.kafka.disks.written import write_broker
 
 NODE = Node("n1", 1, ("broker", "controller"), "127.0.0.1")
 
@@ -170,7 +178,7 @@ def test_who_does_not_stop_in_time_is_killed_and_named(
         assert process.stdout is not None and process.stdout.readline()
         ours = msgspec.structs.replace(NODE, pid=process.pid, began=began(process.pid))
         cluster = cluster_in(tmp_path, ours)
-        monkeypatch.setattr("kraftcheck.live.cluster.STOP_SECONDS", 0.1)
+        monkeypatch.setattr("kraftcheck.kafka.live.cluster.STOP_SECONDS", 0.1)
         with pytest.raises(ClusterError, match="n1 did not stop within"):
             cluster.stop("n1")
         assert not cluster.is_running("n1")

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.live import facts, metadata
-from kraftcheck.live.facts import Move, Outage
-from kraftcheck.live.metadata import Record
-from kraftcheck.live.recording import Plan, _configuration
+from kraftcheck.kafka.live import facts, metadata
+from kraftcheck.kafka.live.facts import Move, Outage
+from kraftcheck.kafka.live.metadata import Record
+from kraftcheck.kafka.live.recording import Plan, _configuration
 from kraftcheck.reference.clients.promises import Configuration, Envelope, promised
 
 FROM_OUTSIDE = {"leaderRecoveryState": facts.RECOVERING}

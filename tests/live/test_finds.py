@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from experiments.leaderless_marker import outcomes
-from kraftcheck import disks, recordings
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
-from kraftcheck.live.journal import HISTORY
+from kraftcheck.kafka import disk_command, recordings
+from kraftcheck.kafka.live.journal import HISTORY
 from kraftcheck.screen import Screen
 from kraftcheck.traces.report.judged import JudgedHistory
 from tests.live.samples import unpacked
@@ -221,7 +221,7 @@ def test_what_lies_on_disks_is_named(
     """
     judged(name, tmp_path)
     folders = [path for path in sorted(tmp_path.iterdir()) if path.is_dir()]
-    assert disks.run(folders, (), Screen(json=True)) == code
+    assert disk_command.run(folders, (), Screen(json=True)) == code
     told = capsys.readouterr().out
     names = ("LogMatching", "IndexLowerBound", "CompactionKeepsLatest", "epoch 0 ends at")
     assert {each for each in names if each in told} == named
@@ -233,7 +233,7 @@ def test_a_quorum_in_which_nobody_can_be_elected_is_named(
 ) -> None:
     """By the metadata logs of both controllers: one is no voter, the other's log is shorter."""
     unpacked(name, tmp_path)
-    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    assert disk_command.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert ("is no voter by its own log" in told) is (code == 1)
 
@@ -244,7 +244,7 @@ def test_what_a_controller_forgets_is_on_disk_once_it_writes(
 ) -> None:
     """Z128: its metadata log is right, until it deletes what it does not know to be deleted."""
     unpacked(name, tmp_path)
-    assert disks.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
+    assert disk_command.run(sorted(tmp_path.iterdir()), (), Screen(json=True)) == code
     told = capsys.readouterr().out
     assert ("ControllerStateIsReplay" in told) is (code == 1)
     assert told.count('"violated"') == 2 * code  # the verdict, and that
@@ -258,7 +258,7 @@ def test_an_index_without_room_for_recovery_is_named(
     unpacked("z162", tmp_path)
     for path in (tmp_path / "n1" / "t-0").glob("*index"):
         path.write_bytes(path.read_bytes() + bytes(more))
-    assert disks.run([tmp_path / "n1"], (), Screen(json=True)) == code
+    assert disk_command.run([tmp_path / "n1"], (), Screen(json=True)) == code
     assert ("recovery needs 13 entries, and has room for 12" in capsys.readouterr().out) is (
         code == 1
     )

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.live import grouplog, txnlog
-from kraftcheck.live.cluster import ClusterError
+from kraftcheck.kafka.live import grouplog, txnlog
+from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.traces import grouplog as read
 
 ID = "Xp8k209FRyqV_LNRq5dzww"

@@ -18,7 +18,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from kraftcheck.live.witness.jars import DEFAULT
+from kraftcheck.kafka.live.witness.jars import DEFAULT
 
 LISTED: Final[dict[str, list[dict[str, Any]]]] = tomllib.loads(
     Path(__file__).with_name("guards.toml").read_text("utf-8")

@@ -15,13 +15,13 @@ from typing import Any, Final
 import pytest
 
 import kraftcheck
-from kraftcheck.live import interceptor
-from kraftcheck.live.artifacts import ArtifactError, class_path
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.live import interceptor
+from kraftcheck.kafka.live.artifacts import ArtifactError, class_path
+from kraftcheck.kafka.serve.admin import Process
 
 pytestmark = pytest.mark.kafka
 
-LOGGING: Final = Path(__file__).resolve().parents[2] / "kraftcheck/live/kafka/log4j2.xml"
+LOGGING: Final = Path(__file__).resolve().parents[2] / "kraftcheck/kafka/live/kafka/log4j2.xml"
 JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 TOOLS: Final = "org.apache.kafka.tools"
 RECORDS: Final = 50

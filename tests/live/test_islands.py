@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.live import islands
-from kraftcheck.live.islands import BRIDGE, IslandError, Islands
+from kraftcheck.kafka.live import islands
+from kraftcheck.kafka.live.islands import BRIDGE, IslandError, Islands
 
 
 class Kernel:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from kraftcheck.live import java_client
-from kraftcheck.live.java_client import Java
-from kraftcheck.live.library import ClientError, Ending, LibraryError, SendResult
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.live import java_client
+from kraftcheck.kafka.live.java_client import Java
+from kraftcheck.kafka.live.library import ClientError, Ending, LibraryError, SendResult
+from kraftcheck.kafka.serve.admin import Process
 
 FAKE = """
 import sys, time

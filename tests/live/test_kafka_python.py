@@ -17,9 +17,9 @@ from kafka.errors import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kraftcheck.live.broker import Broker, NoAnswer
-from kraftcheck.live.kafka_python import KafkaPython, KafkaPythonSender
-from kraftcheck.live.library import Ending, SendResult
+from kraftcheck.kafka.live.broker import Broker, NoAnswer
+from kraftcheck.kafka.live.kafka_python import KafkaPython, KafkaPythonSender
+from kraftcheck.kafka.live.library import Ending, SendResult
 
 
 class Metadata(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.live.witness.jars import class_path
+from kraftcheck.kafka.live.witness.jars import class_path
 from kraftcheck.reference.reassignment.handlers import initial_topic_row
 from kraftcheck.reference.reassignment.rules import ReassignmentRules
 from kraftcheck.reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from kraftcheck.live.witness.jars import DEFAULT, class_path, program
+from kraftcheck.kafka.live.witness.jars import DEFAULT, class_path, program
 from tests.live.patched import SHORT, Plant, compiled, sources
 from tests.reference.transactions.test_errors import RULES, told_by_rule
 

@@ -11,11 +11,11 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
-from kraftcheck.live.cluster import BROKER_PORT, ClusterError, Node
-from kraftcheck.live.confluent import SILENT
-from kraftcheck.live.journal import HISTORY
-from kraftcheck.live.proxy import Lie, Proxy, error_of, invent
-from kraftcheck.live.recording import Plan, record
+from kraftcheck.kafka.live.cluster import BROKER_PORT, ClusterError, Node
+from kraftcheck.kafka.live.confluent import SILENT
+from kraftcheck.kafka.live.journal import HISTORY
+from kraftcheck.kafka.live.proxy import Lie, Proxy, error_of, invent
+from kraftcheck.kafka.live.recording import Plan, record
 from kraftcheck.traces.report.judged import JudgedHistory
 
 

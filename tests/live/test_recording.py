@@ -20,18 +20,18 @@ from confluent_kafka.admin import AdminClient
 
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
-from kraftcheck.live import recording
-from kraftcheck.live.confluent import SILENT, ConfluentReader
-from kraftcheck.live.crew import Crew
-from kraftcheck.live.faults import Called
-from kraftcheck.live.journal import ANSWERS, HISTORY, RECORDING, Journal
-from kraftcheck.live.library import Got
-from kraftcheck.live.polling import Poller
-from kraftcheck.live.properties import PropertyError, properties
-from kraftcheck.live.recording import Plan, RecordingError, record
-from kraftcheck.live.topics import TopicError
+from kraftcheck.kafka.live import recording
+from kraftcheck.kafka.live.confluent import SILENT, ConfluentReader
+from kraftcheck.kafka.live.crew import Crew
+from kraftcheck.kafka.live.faults import Called
+from kraftcheck.kafka.live.journal import ANSWERS, HISTORY, RECORDING, Journal
+from kraftcheck.kafka.live.library import Got
+from kraftcheck.kafka.live.polling import Poller
+from kraftcheck.kafka.live.properties import PropertyError, properties
+from kraftcheck.kafka.live.recording import Plan, RecordingError, record
+from kraftcheck.kafka.live.topics import TopicError
+from kraftcheck.kafka.observed import answers
 from kraftcheck.traces.formats import jsonlines
-from kraftcheck.traces.observed import answers
 
 TOPICS = (
     *("kraftcheck", "zero", "groups-4", "groups-9", "groups-18", "txn-0", "txn-1", "observed"),
@@ -346,7 +346,7 @@ def test_without_the_shift_a_second_recording_would_be_refuted(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted fault: offsets of others are taken for its own."""
-    monkeypatch.setattr("kraftcheck.live.recording.Behind", lambda library, starts: library)
+    monkeypatch.setattr("kraftcheck.kafka.live.recording.Behind", lambda library, starts: library)
     plan = Plan(seconds=1.0, rate=40, topic="refuted", make_topic=False)
     for name in ("first", "second"):
         record(bootstrap, plan, tmp_path / name)

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from kraftcheck.live import rest
-from kraftcheck.live.rest import log_lengths, settle
+from kraftcheck.kafka.live import rest
+from kraftcheck.kafka.live.rest import log_lengths, settle
 
 DEADLINE_S = 0.3
 

@@ -13,12 +13,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck import exits, recordings
+from kraftcheck import exits
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
-from kraftcheck.live import facts, metadata
-from kraftcheck.live.journal import HISTORY, RECORDING
-from kraftcheck.live.recording import Recording
+from kraftcheck.kafka import recordings
+from kraftcheck.kafka.live import facts, metadata
+from kraftcheck.kafka.live.journal import HISTORY, RECORDING
+from kraftcheck.kafka.live.recording import Recording
+from kraftcheck.kafka.observed import (
+    answers,
+    cluster,
+    logs,
+    transaction_answers,
+    transactions,
+    txnlog,
+    views,
+)
 from kraftcheck.reference.clients.promises import (
     Configuration,
     Envelope,
@@ -28,15 +38,6 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.screen import Screen
-from kraftcheck.traces.observed import (
-    answers,
-    cluster,
-    logs,
-    transaction_answers,
-    transactions,
-    txnlog,
-    views,
-)
 from kraftcheck.traces.report.judged import JudgedHistory
 from tests.live.samples import SAMPLES, unpacked
 

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.live.artifacts import ArtifactError
-from kraftcheck.live.witness import jars
-from kraftcheck.live.witness.host import WitnessError, running
-from kraftcheck.live.witness.jars import DEFAULT, class_path, versions
+from kraftcheck.kafka.live.artifacts import ArtifactError
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.live.witness.host import WitnessError, running
+from kraftcheck.kafka.live.witness.jars import DEFAULT, class_path, versions
+from kraftcheck.kafka.witness.driving import drive
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.quorum import VOTERS, VOTERS_BEFORE_41
+from kraftcheck.kafka.witness.speech import Speech, constants_form, header
 from kraftcheck.reference.quorum.messages import (
     ElectionTimeout,
     FetchMaxWait,
@@ -24,10 +28,6 @@ from kraftcheck.reference.quorum.messages import (
 from kraftcheck.reference.quorum.quorum41 import Constants as Since41
 from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.driving import drive
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from kraftcheck.witness.speech import Speech, constants_form, header
 
 THREE = Constants((1, 2, 3), 2)
 slow = pytest.mark.slow
@@ -155,8 +155,8 @@ def test_a_folder_without_classes_is_refused(what: str, tmp_path: Path) -> None:
 
 WORK = """
 import sys, time
-from kraftcheck.live.witness.host import running
-from kraftcheck.live.witness.jars import class_path
+from kraftcheck.kafka.live.witness.host import running
+from kraftcheck.kafka.live.witness.jars import class_path
 with running(class_path(), sys.argv[1]) as host:
     host.ask(["new"])
     print(host._process.pid, flush=True)

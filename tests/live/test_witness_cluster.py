@@ -14,16 +14,16 @@ from msgspec import to_builtins
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness.cluster import KAFKA_CLUSTER, component
+from kraftcheck.kafka.witness.driving import drive, host_of, traces_of
+from kraftcheck.kafka.witness.following import follow
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.replaying import played
 from kraftcheck.reference.steered.scripts import Script, read, write
 from kraftcheck.traces.foreign.batch import judge_batch
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.cluster import KAFKA_CLUSTER, component
-from kraftcheck.witness.driving import drive, host_of, traces_of
-from kraftcheck.witness.following import follow
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.replaying import played
 from tests.live.patched import Plant, compiled, seen, sources
 
 pytestmark = [

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.live.sources import VERSION
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.witness.comparing import compared
+from kraftcheck.kafka.witness.driving import host_of
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.reference.partition.cover.composition import Bounds, PartitionComposition
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
@@ -26,10 +30,6 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
-from kraftcheck.witness.comparing import compared
-from kraftcheck.witness.driving import host_of
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.speech import Speech
 from tests.live.patched import Plant, compiled, sources
 
 pytestmark = [

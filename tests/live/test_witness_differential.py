@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness.chance import Component
+from kraftcheck.kafka.witness.driving import drive
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.partition import BROKERS
+from kraftcheck.kafka.witness.quorum import VOTERS
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.chance import Component
-from kraftcheck.witness.driving import drive
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS
 from tests.live.patched import Plant, compiled, sources
 from tests.live.test_witness_partition import HOSTS, PLANTS as OF_PARTITION
 from tests.live.test_witness_plants import PLANTS as OF_QUORUM

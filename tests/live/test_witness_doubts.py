@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.live.sources import VERSION
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.witness.driving import host_of
+from kraftcheck.kafka.witness.following import follow
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.partition import BROKERS
 from kraftcheck.reference.steered.scripts import Script, read
-from kraftcheck.witness.driving import host_of
-from kraftcheck.witness.following import follow
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS
 
 pytestmark = [
     pytest.mark.slow,

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness.driving import drive
+from kraftcheck.kafka.witness.groups import GROUP_COORDINATORS
+from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.reference.steered.scripts import read
-from kraftcheck.witness.driving import drive
-from kraftcheck.witness.groups import GROUP_COORDINATORS
-from kraftcheck.witness.kafka import Kafka
 from tests.live.patched import Plant, compiled, run, seen, sources
 
 pytestmark = [

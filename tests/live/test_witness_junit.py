@@ -13,11 +13,11 @@ from experiments.changed import compiled as compiled_tests
 from experiments.kafka_tests import jars, run_once
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
+from kraftcheck.kafka.witness import junit
+from kraftcheck.kafka.witness.quorum import VOTERS
 from kraftcheck.reference.quorum.messages import FetchMaxWait, FetchRequest
 from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.reference.steered.moves import NodeStep
-from kraftcheck.witness import junit
-from kraftcheck.witness.quorum import VOTERS
 from tests.live.patched import compiled, sources
 from tests.live.test_witness_plants import FORGOTTEN, RAFT
 

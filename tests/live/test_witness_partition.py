@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.live.witness.host import Host
+from kraftcheck.kafka.witness import driving, following
+from kraftcheck.kafka.witness.driving import drive, host_of, of_run
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.partition import BROKERS
+from kraftcheck.kafka.witness.releases import find
+from kraftcheck.kafka.witness.speech import header
 from kraftcheck.known_bugs.schedules import FOLDER
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
-from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.steered.scripts import read
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.reading import ForeignTrace, read_foreign
-from kraftcheck.witness import driving, following
-from kraftcheck.witness.driving import drive, host_of, of_run
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.releases import find
-from kraftcheck.witness.speech import header
 from tests.live.patched import Plant, compiled, edited, seen, sources
 
 pytestmark = [

@@ -10,17 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness import following
+from kraftcheck.kafka.witness.driving import drive, host_of, of_run
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.quorum import VOTERS
+from kraftcheck.kafka.witness.speech import header
 from kraftcheck.known_bugs.schedules import FOLDER
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
 from kraftcheck.reference.steered.scripts import read
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness import following
-from kraftcheck.witness.driving import drive, host_of, of_run
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.quorum import VOTERS
-from kraftcheck.witness.speech import header
 from tests.live.patched import Plant, compiled, seen, sources
 
 pytestmark = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftcheck.live.witness.jars import versions
+from kraftcheck.kafka.live.witness.jars import versions
 from tests.live.witness_releases import component, kept
 from tests.traces.foreign.test_profiles import DATA
 from tests.traces.foreign.test_releases import INDEX

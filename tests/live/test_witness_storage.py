@@ -9,17 +9,10 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from kraftcheck.live.witness.host import Host
-from kraftcheck.live.witness.jars import versions
-from kraftcheck.reference.storage.as_kafka import AsKafka
-from kraftcheck.reference.storage.batches import Corrupt, data_batch, records_of
-from kraftcheck.reference.storage.disk import Crash, MemoryDisk
-from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
-from kraftcheck.reference.storage.loading import load
-from kraftcheck.reference.storage.log import Log
-from kraftcheck.reference.storage.rules import Config
-from kraftcheck.witness.releases import log_on_disk
-from kraftcheck.witness.storage import (
+from kraftcheck.kafka.live.witness.host import Host
+from kraftcheck.kafka.live.witness.jars import versions
+from kraftcheck.kafka.witness.releases import log_on_disk
+from kraftcheck.kafka.witness.storage import (
     FOLDER,
     Both,
     Compared,
@@ -30,6 +23,13 @@ from kraftcheck.witness.storage import (
     hosted,
     tell,
 )
+from kraftcheck.reference.storage.as_kafka import AsKafka
+from kraftcheck.reference.storage.batches import Corrupt, data_batch, records_of
+from kraftcheck.reference.storage.disk import Crash, MemoryDisk
+from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
+from kraftcheck.reference.storage.loading import load
+from kraftcheck.reference.storage.log import Log
+from kraftcheck.reference.storage.rules import Config
 from tests.kraftcheck.stored_storage import asked_anew, stored
 
 pytestmark = [

@@ -14,16 +14,16 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness import jars
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness.coordinator_graphs import ANSWERED_ONCE, COMPLETED_TOGETHER
+from kraftcheck.kafka.witness.covering import BEHIND
+from kraftcheck.kafka.witness.driving import drive, host_of
+from kraftcheck.kafka.witness.following import follow
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.transactions import TRANSACTION_COORDINATORS
 from kraftcheck.reference.steered.scripts import read
 from kraftcheck.reference.transactions.protocol import COORDINATOR_KIND, TRANSACTIONS
-from kraftcheck.witness.coordinator_graphs import ANSWERED_ONCE, COMPLETED_TOGETHER
-from kraftcheck.witness.covering import BEHIND
-from kraftcheck.witness.driving import drive, host_of
-from kraftcheck.witness.following import follow
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
 from tests.live.patched import Plant, compiled, edited, run, seen, sources
 
 pytestmark = [

@@ -11,22 +11,22 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT, HOLDS, VIOLATED
+from kraftcheck.kafka.live.sources import VERSION
+from kraftcheck.kafka.live.witness.host import Host
+from kraftcheck.kafka.witness import histories, walking
+from kraftcheck.kafka.witness.covering import BEHIND
+from kraftcheck.kafka.witness.driving import host_of
+from kraftcheck.kafka.witness.histories import UNSENT
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.partition import Walk as PartitionWalk
+from kraftcheck.kafka.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
+from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.known_bugs import schedules
-from kraftcheck.live.sources import VERSION
-from kraftcheck.live.witness.host import Host
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness import histories, walking
-from kraftcheck.witness.covering import BEHIND
-from kraftcheck.witness.driving import host_of
-from kraftcheck.witness.histories import UNSENT
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import Walk as PartitionWalk
-from kraftcheck.witness.quorum_graphs import NOTHING_TO_LOSE, Walk
-from kraftcheck.witness.speech import Speech
 from tests.live.patched import Plant, compiled, run, sources
 from tests.live.test_witness_partition import PLANTS
 from tests.live.test_witness_plants import HOST, PLANTS as OF_VOTERS

@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from kraftcheck.kafka.live.witness.jars import DEFAULT, versions
+from kraftcheck.kafka.witness.driving import drive, host_of, of_run, producer, traces_of
+from kraftcheck.kafka.witness.following import follow
+from kraftcheck.kafka.witness.kafka import Kafka, driver
+from kraftcheck.kafka.witness.releases import FINDS
+from kraftcheck.kafka.witness.speech import header
 from kraftcheck.known_bugs.schedules import stored
-from kraftcheck.live.witness.jars import DEFAULT, versions
-from kraftcheck.witness.driving import drive, host_of, of_run, producer, traces_of
-from kraftcheck.witness.following import follow
-from kraftcheck.witness.kafka import Kafka, driver
-from kraftcheck.witness.releases import FINDS
-from kraftcheck.witness.speech import header
 from tests.live.witness_samples import FOLDER, WHOLE
 
 INDEX: Final = FOLDER / "kafka-releases.json"

@@ -12,23 +12,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.known_bugs import schedules
-from kraftcheck.live.witness.jars import DEFAULT
-from kraftcheck.reference.steered.scripts import read
-from kraftcheck.witness.chance import Component
-from kraftcheck.witness.driving import (
+from kraftcheck.kafka.live.witness.jars import DEFAULT
+from kraftcheck.kafka.witness.chance import Component
+from kraftcheck.kafka.witness.driving import (
     NO_OPTIONS,
     all_judged,
     drive,
     host_of,
     of_run,
 )
-from kraftcheck.witness.following import follow
-from kraftcheck.witness.groups import GROUP_COORDINATORS
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
+from kraftcheck.kafka.witness.following import follow
+from kraftcheck.kafka.witness.groups import GROUP_COORDINATORS
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.partition import BROKERS
+from kraftcheck.kafka.witness.quorum import VOTERS, VOTERS_BEFORE_41
+from kraftcheck.kafka.witness.transactions import TRANSACTION_COORDINATORS
+from kraftcheck.known_bugs import schedules
+from kraftcheck.reference.steered.scripts import read
 
 FOLDER: Final = Path(__file__).parents[1] / "traces" / "foreign" / "data"
 EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "witness"

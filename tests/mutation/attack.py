@@ -37,6 +37,9 @@ import google_crc32c
 from msgspec.structs import replace
 
 from kraftcheck import exits
+from kraftcheck.kafka.serve import codec
+from kraftcheck.kafka.serve.apis import SERVED
+from kraftcheck.kafka.serve.judging import judged
 from kraftcheck.known_bugs.hunting import hunt_down
 from kraftcheck.known_bugs.oracles import NOTHING, Oracle, judge as judge_runs
 from kraftcheck.known_bugs.witnesses import Hunt
@@ -44,14 +47,12 @@ from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import known
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.screen import Screen
-from kraftcheck.serve import codec
-from kraftcheck.serve.apis import SERVED
-from kraftcheck.serve.judging import judged
 from kraftcheck.traces.checkers.verdict import VIOLATED
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.simulate import simulate
 from kraftcheck.traces.store import Campaign
 from tests.conformance.test_plain import EACH
+from tests.kafka.disks import damages as of_disks
 from tests.kraftcheck.serve.test_codec import made
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch, frame
 from tests.mutation import search
@@ -61,7 +62,6 @@ from tests.traces.checkers import made_objects, valid_objects
 from tests.traces.checkers.agreement import judge
 from tests.traces.checkers.log_world import SETTINGS
 from tests.traces.checkers.valid_logs import tally
-from tests.traces.disks import damages as of_disks
 
 CASES: Final = {"histories": 300, "damages": 5000, "frames": 20_000, "faults": 25, "mutants": 60}
 RUNS: Final = {"partition": 3000, "quorum": 1500}
@@ -72,7 +72,7 @@ FAULT_RUNS: Final = 100
 SESSION: Final = 250
 """So many frames reach one cluster."""
 NEWER: Final = (
-    *("traces/checkers/", "kraftcheck/serve/wire_members.py", "reference/classic/"),
+    *("traces/checkers/", "kraftcheck/kafka/serve/wire_members.py", "reference/classic/"),
     *("reference/commits/", "reference/compaction/", "reference/groups/", "reference/hosting/"),
     *("reference/reassignment/", "reference/snapshots/", "reference/transactions/"),
     "reference/voters/",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.serve.core import Core
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.compaction.rules import CompactionRules
 from kraftcheck.reference.groups.rules import GroupRules
@@ -15,7 +16,6 @@ from kraftcheck.reference.reassignment.rules import ReassignmentRules
 from kraftcheck.reference.snapshots.rules import SnapshotRules
 from kraftcheck.reference.transactions.rules import TransactionRules
 from kraftcheck.reference.voters.rules import VoterRules
-from kraftcheck.serve.core import Core
 from tests.mutation import attack
 from tests.mutation.attack import run, told_by_questions
 from tests.reference.vocabulary import snake

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from kraftcheck.live.cluster import Cluster
+from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.osutil import children
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who is there")
@@ -172,7 +172,7 @@ case "$*" in *kafka.Kafka*) echo Kafka Server started; exec sleep 600 ;; esac
 CLUSTER = f"""
 import sys, time
 from pathlib import Path
-from kraftcheck.live import cluster
+from kraftcheck.kafka.live import cluster
 cluster.JVM, cluster.program = ("-c", {BROKER!r}), lambda name: "sh"
 cluster.libraries = lambda: Path("jars")
 cluster.Cluster._refuse_taken_ports = lambda self: None

@@ -38,7 +38,7 @@ class Import(NamedTuple):
 Modules = Mapping[str, Path]
 
 # The rungs inside `kraftcheck`. The tables name them without it, so `kraftcheck.*` is the rest.
-BELOW = ("osutil", "reference", "traces", "specs", "live")
+BELOW = ("osutil", "reference", "traces", "specs")
 
 
 def short(name: str) -> str:

@@ -17,6 +17,7 @@ from tests.quality.ladder import (
     by_folder,
     cycles,
     find_modules,
+    imports_of,
     tops_of,
     violations,
     within,
@@ -70,6 +71,11 @@ def _world(upto: str, *ours: str) -> Rule:
     below = SIMS[: SIMS.index(upto)]
     return Rule(ours=(*PROTOCOLS, *BUGS, *below, *ours), third_party=("msgspec",))
 
+
+# What is about real Kafka, and the modules that lead there: the rest of the kit does without it.
+OF_KAFKA = tuple(f"kraftcheck.kafka.{part}" for part in ("live", "observed", "disks"))
+LEADING = tuple(f"kraftcheck.{part}" for part in ("api", "drive", "storage", "verbs"))
+BELOW_VERBS = ("osutil", "specs", "tla_utils", "reference", "traces", *OF_KAFKA)
 
 RULES = {
     # Files and children, for all: it loads nothing but the standard library.
@@ -266,11 +272,11 @@ RULES = {
         third_party=("msgspec",),
     ),
     # What a real cluster wrote, held against the rules of the reference.
-    "traces.observed.*": Rule(
+    "kraftcheck.kafka.observed.*": Rule(
         ours=("traces.schema", "traces.history", *PROTOCOLS, "osutil"), third_party=("msgspec",)
     ),
     # What brokers wrote: judged by what Kafka promises of it, without any protocol of ours.
-    "traces.disks.*": Rule(
+    "kraftcheck.kafka.disks.*": Rule(
         ours=("osutil", "reference.storage.batches"),
         third_party=("google_crc32c", "msgspec", "numpy"),
     ),
@@ -291,32 +297,27 @@ RULES = {
         third_party=("jinja2", "markupsafe", "msgspec"),
     ),
     # Real clusters share nothing with what they are held against.
-    "live.*": Rule(ours=("osutil",), third_party=("msgspec", "confluent_kafka", "kafka")),
+    "kraftcheck.kafka.live.*": Rule(
+        ours=("osutil",), third_party=("msgspec", "confluent_kafka", "kafka")
+    ),
     "experiments.*": Rule(
-        ours=("live", *PROTOCOLS, *SIMS, "traces"),
+        ours=(*OF_KAFKA, *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka", "kafka"),
     ),
-    "kraftcheck.*": Rule(
-        ours=("osutil", "specs", "tla_utils", "reference", "traces", "live"),
-        third_party=(ANY,),
-    ),
+    "kraftcheck.*": Rule(ours=BELOW_VERBS, third_party=(ANY,)),
     # What a witness says, and with which bugs it is compared.
     "experiments.reassigned_by_classes.*": Rule(
-        ours=("experiments", "live", "kraftcheck.witness", *PROTOCOLS, *BUGS),
+        ours=(
+            *("experiments", "kraftcheck.kafka.live", "kraftcheck.kafka.witness"),
+            *(*PROTOCOLS, *BUGS),
+        ),
         third_party=("click", "msgspec"),
     ),
     # Runs before anything is installed.
     "tools.*": Rule(),
-    "benchmarks.*": Rule(
-        ours=("osutil", "specs", "tla_utils", "reference", "traces", "kraftcheck", "live"),
-        third_party=(ANY,),
-    ),
+    "benchmarks.*": Rule(ours=(*BELOW_VERBS, "kraftcheck"), third_party=(ANY,)),
     "tests.*": Rule(
-        ours=(
-            *("tla_utils", "reference", "traces", "kraftcheck", "tools", "benchmarks", "live"),
-            *("experiments", "osutil", "specs"),
-        ),
-        third_party=(ANY,),
+        ours=(*BELOW_VERBS, "kraftcheck", "tools", "benchmarks", "experiments"), third_party=(ANY,)
     ),
 }
 
@@ -353,6 +354,26 @@ def test_no_modules_import_each_other(repo_root: Path) -> None:
 
 def test_no_module_imports_by_a_folder_of_the_checkout(repo_root: Path) -> None:
     assert by_folder(repo_root, tops_of(RULES)) == []
+
+
+def test_the_core_does_without_real_kafka(repo_root: Path, tmp_path: Path) -> None:
+    assert leading_to_kafka(repo_root) == []
+    plant(tmp_path, "kraftcheck.kafka.serve.world", "")
+    place = plant(tmp_path, "kraftcheck.campaigns", "from kraftcheck.kafka.serve import world\n")
+    assert leading_to_kafka(tmp_path) == [f"{place}:1"]
+
+
+def leading_to_kafka(root: Path) -> list[str]:
+    """Imports of what is about real Kafka from elsewhere than `LEADING`, as `file:line`."""
+    package = "kraftcheck.kafka"
+    modules = find_modules(root, ("kraftcheck", "reference", "traces", "tla_utils", "specs"))
+    return [
+        f"{path.relative_to(root)}:{line}"
+        for name, path in modules.items()
+        if not any(within(name, each) for each in (package, *LEADING))
+        for target, line in imports_of(name, path, modules)
+        if within(target, package)
+    ]
 
 
 def test_the_modules_are_found(repo_root: Path) -> None:

@@ -98,7 +98,7 @@ def installation(
     compileall.compile_dir(packages, maxlevels=0, quiet=1)
     shutil.copytree(repo_root / "examples", place / "examples")
     shutil.copytree(repo_root / "traces" / "samples", place / "samples")
-    with tarfile.open(repo_root / "tests" / "traces" / "disks" / "z140.tar.xz") as archive:
+    with tarfile.open(repo_root / "tests" / "kafka" / "disks" / "z140.tar.xz") as archive:
         archive.extractall(place / "disk-of-z140", filter="data")
     (place / "disk").symlink_to(place / "disk-of-z140" / "b1")
     paths = [prefix, *prefix.rglob("*")]
@@ -147,7 +147,7 @@ LACKING = (
     ("record --bootstrap 127.0.0.1:9 --out recorded", "confluent_kafka", "kafka"),
 )
 SERVED = """
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.serve.admin import Process
 process = Process("--judge", "0")
 print(process.cluster.bootstrap_servers)
 verdict = process.cluster.end()

@@ -30,27 +30,37 @@ FOLDERS = (
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),
-    *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.serve"),
+    *("reference.runner.scenarios", "reference.runner.scripted", "kraftcheck.kafka.serve"),
     # Real clusters: the roles of their nodes, and the classes of Kafka in the host.
-    "live",
+    "kraftcheck.kafka.live",
     # Who plays the peers of a node: of which protocols there are movers of their own.
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.
-    "kraftcheck.witness.releases",
+    "kraftcheck.kafka.witness.releases",
     # Which protocol's schedules become tests of Kafka's.
-    "kraftcheck.witness.junit",
+    "kraftcheck.kafka.witness.junit",
 )
 # Parts of a protocol that lie elsewhere yet.
 PARTS = (
     "traces.steps.cluster",
-    *("traces.observed.answers", "traces.observed.cluster", "traces.observed.controller"),
-    "traces.observed.directories",
-    *("traces.observed.image", "traces.observed.marks", "traces.observed.moves"),
-    *("traces.observed.transaction_answers", "traces.observed.views"),
-    *("kraftcheck.witness.schedule", "kraftcheck.witness.partition"),
-    *("kraftcheck.witness.quorum", "kraftcheck.witness.quorum_graphs"),
-    *("kraftcheck.witness.cluster", "kraftcheck.witness.groups"),
-    *("kraftcheck.witness.transactions", "kraftcheck.witness.coordinator_graphs"),
+    *(
+        f"kraftcheck.kafka.observed.{name}"
+        for name in [
+            "answers",
+            "cluster",
+            "controller",
+            "directories",
+            "image",
+            "marks",
+            "moves",
+            "views",
+        ]
+    ),
+    "kraftcheck.kafka.observed.transaction_answers",
+    *("kraftcheck.kafka.witness.schedule", "kraftcheck.kafka.witness.partition"),
+    *("kraftcheck.kafka.witness.quorum", "kraftcheck.kafka.witness.quorum_graphs"),
+    *("kraftcheck.kafka.witness.cluster", "kraftcheck.kafka.witness.groups"),
+    *("kraftcheck.kafka.witness.transactions", "kraftcheck.kafka.witness.coordinator_graphs"),
 )
 
 

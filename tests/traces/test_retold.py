@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.kafka.witness.quorum import retold as retold_voters
 from kraftcheck.reference.drivers.script import ScriptedRun
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.runner.run import taken
@@ -15,7 +16,6 @@ from kraftcheck.reference.sim.schedules import Schedule, read
 from kraftcheck.reference.steered.failures import Failure
 from kraftcheck.traces.counterexamples.moves import make
 from kraftcheck.traces.counterexamples.retold import retold
-from kraftcheck.witness.quorum import retold as retold_voters
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 CHOICES = sorted(CORPUS.glob("*.schedule"))

@@ -1,4 +1,4 @@
-"""What the interceptors of kraftcheck/live/interceptor write inside a Java application.
+"""What the interceptors of kraftcheck/kafka/live/interceptor write inside a Java application.
 
 A JSON object a line, in the order of one thread for each JVM; several JVMs may share the file.
 

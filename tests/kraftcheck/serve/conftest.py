@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.serve.admin import Cluster, Process
+from kraftcheck.kafka.serve.admin import Cluster, Process
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.serve.codec import Message
+from kraftcheck.kafka.serve.codec import Message
 from tests.kraftcheck.serve.wire import answer, batch, frame
 
 TOPIC: Final = "asked"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.codec import Message
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.codec import Message
 from tests.kraftcheck.serve.kafka_answers import QUESTIONS, SECOND, TOPIC, comparable, prepared
 from tests.kraftcheck.serve.wire import Wire, with_topic
 

@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from kraftcheck.kafka.serve.branches import BranchLog
 from kraftcheck.reference.partition.log import Record
-from kraftcheck.serve.branches import BranchLog
 
 RECORDS = [Record(epoch, value, -1, -1, -1, -1, -1) for epoch in range(2) for value in range(2)]
 APPENDED = st.lists(st.sampled_from(RECORDS), max_size=3).map(tuple)

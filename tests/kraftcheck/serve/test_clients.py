@@ -18,12 +18,12 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from kraftcheck.live.witness.jars import class_path
-from kraftcheck.serve import apis, core
-from kraftcheck.serve.admin import Cluster, Process
-from kraftcheck.serve.apis import BY_KEY
-from kraftcheck.serve.codec import Versions
-from kraftcheck.serve.tape import Entry, entries
+from kraftcheck.kafka.live.witness.jars import class_path
+from kraftcheck.kafka.serve import apis, core
+from kraftcheck.kafka.serve.admin import Cluster, Process
+from kraftcheck.kafka.serve.apis import BY_KEY
+from kraftcheck.kafka.serve.codec import Versions
+from kraftcheck.kafka.serve.tape import Entry, entries
 from tests.kraftcheck.serve.test_front import kcat_of_debian
 from tests.kraftcheck.serve.wire import frame, with_topic
 
@@ -336,7 +336,7 @@ def test_what_is_not_served_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         found = right(name)
         return Versions(10, found.last) if name == "Produce" else found
 
-    monkeypatch.setattr("kraftcheck.serve.core.versions", wrong)
+    monkeypatch.setattr("kraftcheck.kafka.serve.core.versions", wrong)
     core._reading.cache_clear()
     wire = with_topic()
     body = {"acks": 1, "timeout_ms": 1000, "topic_data": []}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from kio.serial import entity_reader, entity_writer
 
-from kraftcheck.serve import codec
-from kraftcheck.serve.apis import SERVED
+from kraftcheck.kafka.serve import codec
+from kraftcheck.kafka.serve.apis import SERVED
 
 MESSAGES = [f"{name}{kind}" for name in SERVED for kind in ("Request", "Response")]
 SAMPLES = 4

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import partition as partitions, tape
-from kraftcheck.serve.core import Core
-from kraftcheck.serve.front import LEAP_US
-from kraftcheck.serve.partition import LivePartition
-from kraftcheck.serve.tape import handled, replayed
+from kraftcheck.kafka.serve import partition as partitions, tape
+from kraftcheck.kafka.serve.core import Core
+from kraftcheck.kafka.serve.front import LEAP_US
+from kraftcheck.kafka.serve.partition import LivePartition
+from kraftcheck.kafka.serve.tape import handled, replayed
 from tests.kraftcheck.serve.wire import Wire, batch, frame
 
 CONNECTIONS = 10

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import world
-from kraftcheck.serve.apis import ERRORS, SERVED, versions
-from kraftcheck.serve.codec import Message, description
-from kraftcheck.serve.data import Produce
-from kraftcheck.serve.pace import ServedPace
-from kraftcheck.serve.topics import SETTINGS
+from kraftcheck.kafka.serve import world
+from kraftcheck.kafka.serve.apis import ERRORS, SERVED, versions
+from kraftcheck.kafka.serve.codec import Message, description
+from kraftcheck.kafka.serve.data import Produce
+from kraftcheck.kafka.serve.pace import ServedPace
+from kraftcheck.kafka.serve.topics import SETTINGS
 from tests.kraftcheck.serve.test_codec import made
 from tests.kraftcheck.serve.wire import (
     PORTS,

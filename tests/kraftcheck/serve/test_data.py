@@ -13,22 +13,22 @@ from click.testing import CliRunner
 
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
+from kraftcheck.kafka.disks.directory import read
+from kraftcheck.kafka.disks.partition import judge
+from kraftcheck.kafka.serve import directories
+from kraftcheck.kafka.serve.admin import Process
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.clock import Clock
+from kraftcheck.kafka.serve.codec import Message
+from kraftcheck.kafka.serve.directories import Directories, of_broker
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.keeping import Data
+from kraftcheck.kafka.serve.real_files import RealFiles
+from kraftcheck.kafka.serve.tape import Taped, replayed
+from kraftcheck.kafka.serve.world import Setup
 from kraftcheck.reference.storage.batches import header_of
 from kraftcheck.reference.storage.cutting import truncate
 from kraftcheck.reference.storage.log import Log
-from kraftcheck.serve import directories
-from kraftcheck.serve.admin import Process
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.clock import Clock
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.directories import Directories, of_broker
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.keeping import Data
-from kraftcheck.serve.real_files import RealFiles
-from kraftcheck.serve.tape import Taped, replayed
-from kraftcheck.serve.world import Setup
-from kraftcheck.traces.disks.directory import read
-from kraftcheck.traces.disks.partition import judge
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch
 
 NONE = ERRORS["NONE"]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.windows import Windows
-from kraftcheck.serve.world import ServedWorld
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.codec import Message
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.windows import Windows
+from kraftcheck.kafka.serve.world import ServedWorld
 from tests.kraftcheck.serve.wire import Wire, batch, with_topic
 
 EARLIEST, LATEST = -2, -1

@@ -25,10 +25,10 @@ from typing import Any, Final
 
 import pytest
 
-from kraftcheck.live.witness.jars import class_path
-from kraftcheck.serve import admin, front
-from kraftcheck.serve.admin import Cluster, CommandError, Process
-from kraftcheck.serve.world import Setup
+from kraftcheck.kafka.live.witness.jars import class_path
+from kraftcheck.kafka.serve import admin, front
+from kraftcheck.kafka.serve.admin import Cluster, CommandError, Process
+from kraftcheck.kafka.serve.world import Setup
 from tests.kraftcheck.serve.wire import batch, frame, producing
 
 KRAFTCHECK = (sys.executable, "-m", "kraftcheck.cli")
@@ -535,7 +535,7 @@ def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
     from confluent_kafka import Producer
     from kafka import KafkaProducer
 
-    from kraftcheck.live.topics import TopicError, find
+    from kraftcheck.kafka.live.topics import TopicError, find
 
     pem = tmp_path / "broker.pem"
     call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
@@ -712,7 +712,7 @@ def test_answers_that_are_kept_are_seen(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_child_ends_with_whoever_started_it() -> None:
     """However that ends."""
-    program = "from kraftcheck.serve.admin import Process; import os, signal\n"
+    program = "from kraftcheck.kafka.serve.admin import Process; import os, signal\n"
     program += (
         "print(Process('--judge', '0').pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.serve import members
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.codec import Message
+from kraftcheck.kafka.serve.judging import judged
 from kraftcheck.reference.groups.messages import GroupRecord, MemberRecord
 from kraftcheck.reference.groups.rules import GroupRules
 from kraftcheck.reference.groups.types import Constants
-from kraftcheck.serve import members
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.judging import judged
 from tests.kraftcheck.serve.wire import Wire, answer, frame, with_topic
 
 NONE = ERRORS["NONE"]

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kraftcheck.exits import BadInput
-from kraftcheck.serve import plans
-from kraftcheck.serve.apis import ERRORS, SERVED, versions
-from kraftcheck.serve.codec import encoded
-from kraftcheck.serve.faults import INVENTED, invented
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.requests import Request
-from kraftcheck.serve.tape import replayed
+from kraftcheck.kafka.serve import plans
+from kraftcheck.kafka.serve.apis import ERRORS, SERVED, versions
+from kraftcheck.kafka.serve.codec import encoded
+from kraftcheck.kafka.serve.faults import INVENTED, invented
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.requests import Request
+from kraftcheck.kafka.serve.tape import replayed
 from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, producing, with_topic
 
 NONE = ERRORS["NONE"]

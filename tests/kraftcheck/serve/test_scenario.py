@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.serve.admin import Process
+from kraftcheck.kafka.serve.admin import Process
 
 MOVE = "[[move]]\ndo = 'kill'\nbroker = 1\n"
 TOPIC = "[[topic]]\nname = 't'\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve.acls import Acls
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.codec import Message
+from kraftcheck.kafka.serve.acls import Acls
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.codec import Message
 from tests.kraftcheck.serve.wire import Wire, answer, batch, frame, producing, with_topic
 
 NONE, WRONG = ERRORS["NONE"], ERRORS["SASL_AUTHENTICATION_FAILED"]

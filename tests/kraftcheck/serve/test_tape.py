@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck import exits
+from kraftcheck.kafka.serve import command as serving, metadata
+from kraftcheck.kafka.serve.core import Core, Effect
+from kraftcheck.kafka.serve.judging import conformed, judged, recorded
+from kraftcheck.kafka.serve.partition import LivePartition
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.unremembered import known
 from kraftcheck.reference.partition.messages import ProduceRequest
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.screen import Screen
-from kraftcheck.serve import command as serving, metadata
-from kraftcheck.serve.core import Core, Effect
-from kraftcheck.serve.judging import conformed, judged, recorded
-from kraftcheck.serve.partition import LivePartition
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.unremembered import known
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions
 from tests.kraftcheck.serve.wire import Wire, batch, plant, with_topic
@@ -107,7 +107,7 @@ def test_a_step_that_is_another_while_clients_are_served_is_seen(
 
 
 def test_an_answer_that_is_missing_is_seen(tape: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftcheck.serve.core.Core._answer", lambda *_: None)
+    monkeypatch.setattr("kraftcheck.kafka.serve.core.Core._answer", lambda *_: None)
     assert "gives another answer" in judged(tape).reasons[0]
 
 

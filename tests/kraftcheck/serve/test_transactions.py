@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.serve import coordinator, producers
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.codec import Message
+from kraftcheck.kafka.serve.judging import judged
 from kraftcheck.reference.transactions.messages import TxnRecord
 from kraftcheck.reference.transactions.rules import TransactionRules
-from kraftcheck.serve import coordinator, producers
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.judging import judged
 from tests.kraftcheck.serve.wire import Wire, bases, batch, producing, with_topic
 
 NONE = ERRORS["NONE"]

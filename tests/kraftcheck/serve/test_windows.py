@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.serve import windows
-from kraftcheck.serve.judging import conformed
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.windows import Move, Windows
+from kraftcheck.kafka.serve import windows
+from kraftcheck.kafka.serve.judging import conformed
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.windows import Move, Windows
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.conform import ConformOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import (
+from kraftcheck.kafka.serve import (
     coordinator as coordinators,
     data,
     last_client,
@@ -17,14 +17,14 @@ from kraftcheck.serve import (
     producers,
     restoring,
 )
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.batches import Ended
-from kraftcheck.serve.codec import Message
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.logs import wrapped
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.wire_history import WireHistory
-from kraftcheck.serve.wire_judged import findings
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.batches import Ended
+from kraftcheck.kafka.serve.codec import Message
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.logs import wrapped
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.wire_history import WireHistory
+from kraftcheck.kafka.serve.wire_judged import findings
 from tests.kraftcheck.serve.test_data import begun
 from tests.kraftcheck.serve.test_groups import coordinator
 from tests.kraftcheck.serve.test_transactions import Producer

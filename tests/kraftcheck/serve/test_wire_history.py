@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.serve import data
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.wire_history import WireHistory
-from kraftcheck.serve.wire_judged import PartVerdict, findings
-from kraftcheck.serve.world import ServedWorld
+from kraftcheck.kafka.serve import data
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.wire_history import WireHistory
+from kraftcheck.kafka.serve.wire_judged import PartVerdict, findings
+from kraftcheck.kafka.serve.world import ServedWorld
 from tests.kraftcheck.serve.wire import Wire, batch, frame, plant, producing, with_topic
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.kafka.serve.apis import ERRORS
+from kraftcheck.kafka.serve.classic import ClassicGroup
+from kraftcheck.kafka.serve.judging import judged
+from kraftcheck.kafka.serve.tape import replayed
+from kraftcheck.kafka.serve.wire_history import WireHistory
+from kraftcheck.kafka.serve.wire_judged import findings
 from kraftcheck.reference.groups.rules import GroupRules
-from kraftcheck.serve.apis import ERRORS
-from kraftcheck.serve.classic import ClassicGroup
-from kraftcheck.serve.judging import judged
-from kraftcheck.serve.tape import replayed
-from kraftcheck.serve.wire_history import WireHistory
-from kraftcheck.serve.wire_judged import findings
 from tests.kraftcheck.serve.test_groups import (
     Classic,
     beat,

@@ -11,12 +11,12 @@ from typing import Any
 import google_crc32c
 import msgspec
 
+from kraftcheck.kafka.serve.apis import request_flexible, response_flexible
+from kraftcheck.kafka.serve.codec import Message, description, encoded, reader
+from kraftcheck.kafka.serve.core import Core
+from kraftcheck.kafka.serve.tape import Taped
+from kraftcheck.kafka.serve.world import Setup
 from kraftcheck.reference.storage.batches import CRC_BEGINS, HEADER
-from kraftcheck.serve.apis import request_flexible, response_flexible
-from kraftcheck.serve.codec import Message, description, encoded, reader
-from kraftcheck.serve.core import Core
-from kraftcheck.serve.tape import Taped
-from kraftcheck.serve.world import Setup
 
 PORTS = (9092, 9093, 9094)
 SECOND = 1_000_000

@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+from kraftcheck.kafka.disks.directory import read
+from kraftcheck.kafka.disks.partition import judge as judge_folder
 from kraftcheck.reference.storage.as_kafka import AsKafka
 from kraftcheck.reference.storage.batches import (
     Record,
@@ -31,8 +33,6 @@ from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
 from kraftcheck.reference.storage.judging import judge_failing
 from kraftcheck.reference.storage.promises import batches_in
 from kraftcheck.reference.storage.rules import Config, StorageRules
-from kraftcheck.traces.disks.directory import read
-from kraftcheck.traces.disks.partition import judge as judge_folder
 
 SMALL = Config(segment_bytes=300, index_bytes=120, index_interval=0)
 

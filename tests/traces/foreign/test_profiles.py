@@ -13,16 +13,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from kraftcheck.kafka.witness.chance import Component
+from kraftcheck.kafka.witness.driving import judged
+from kraftcheck.kafka.witness.groups import GROUP_COORDINATORS
+from kraftcheck.kafka.witness.partition import BROKERS
+from kraftcheck.kafka.witness.quorum import VOTERS, VOTERS_BEFORE_41
+from kraftcheck.kafka.witness.transactions import TRANSACTION_COORDINATORS
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
 from kraftcheck.traces.foreign.profiles import Profile, names, profile_of, read_profile
 from kraftcheck.traces.foreign.reading import read_foreign
-from kraftcheck.witness.chance import Component
-from kraftcheck.witness.driving import judged
-from kraftcheck.witness.groups import GROUP_COORDINATORS
-from kraftcheck.witness.partition import BROKERS
-from kraftcheck.witness.quorum import VOTERS, VOTERS_BEFORE_41
-from kraftcheck.witness.transactions import TRANSACTION_COORDINATORS
 from tla_utils import ToolError, read_manifest
 
 DATA = Path(__file__).with_name("data")

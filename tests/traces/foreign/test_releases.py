@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.live.witness.jars import versions
+from kraftcheck.kafka.live.witness.jars import versions
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.traces.foreign.batch import judge_batch, judge_steps
 from kraftcheck.traces.foreign.profiles import profile_of, read_profile
