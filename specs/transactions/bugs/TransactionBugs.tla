@@ -160,6 +160,16 @@ Z176_AfterOffsetsError(error) ==
                                      "FENCED_INSTANCE_ID"} -> "Fenced"
     [] OTHER -> "Unusable"
 
+(* Z311 (a mutant): a producer whose end is under way already takes itself   *)
+(* for fenced (X29).                                                        *)
+Z311_AfterEndError(decision, error) ==
+  CASE error \in Retriable \ {"CONCURRENT_TRANSACTIONS"} -> "Retry"
+    [] error \in FencingErrors \cup {"CONCURRENT_TRANSACTIONS"} -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] /\ error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"}
+       /\ decision = "Commit" -> "Abortable"
+    [] OTHER -> "Unusable"
+
 (* Z177: a producer that asks again for the epoch that it was given, as the *)
 (* answer was lost, is fenced (X7, KIP-360).                                *)
 Z177_IsRepeatedBump(row, m) == FALSE
