@@ -239,10 +239,10 @@ class Z249FencedPastItsId(TransactionRules):
         return epoch + 1
 
 
-class Z311EndUnderWayFences(TransactionRules):
+class Z311ExpiredIsFenced(TransactionRules):
     __slots__ = ()
 
     def after_end_error(self, decision: Decision, error: str) -> str:
-        if error == "CONCURRENT_TRANSACTIONS":
+        if error == "INVALID_PRODUCER_ID_MAPPING":
             return "Fenced"
         return super().after_end_error(decision, error)

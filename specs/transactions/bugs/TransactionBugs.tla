@@ -160,16 +160,6 @@ Z176_AfterOffsetsError(error) ==
                                      "FENCED_INSTANCE_ID"} -> "Fenced"
     [] OTHER -> "Unusable"
 
-(* Z311 (a mutant): a producer whose end is under way already takes itself   *)
-(* for fenced (X29).                                                        *)
-Z311_AfterEndError(decision, error) ==
-  CASE error \in Retriable \ {"CONCURRENT_TRANSACTIONS"} -> "Retry"
-    [] error \in FencingErrors \cup {"CONCURRENT_TRANSACTIONS"} -> "Fenced"
-    [] error = "INVALID_TXN_STATE" -> "Failed"
-    [] /\ error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"}
-       /\ decision = "Commit" -> "Abortable"
-    [] OTHER -> "Unusable"
-
 (* Z177: a producer that asks again for the epoch that it was given, as the *)
 (* answer was lost, is fenced (X7, KIP-360).                                *)
 Z177_IsRepeatedBump(row, m) == FALSE
@@ -190,6 +180,16 @@ Z248_WaitsForLower(verifying, v) == FALSE
 (* Z249 (a mutant): a fence is written with the first epoch of the next     *)
 (* producer id (X8).                                                        *)
 Z249_FencedEpoch(epoch) == epoch + 1
+
+(* Z311 (a mutant): a producer whose id has expired takes itself for fenced *)
+(* (X27, X29).                                                              *)
+Z311_AfterEndError(decision, error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors \cup {"INVALID_PRODUCER_ID_MAPPING"} -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] /\ error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"}
+       /\ decision = "Commit" -> "Abortable"
+    [] OTHER -> "Unusable"
 
 (* AnotherEndTold: A fault for properties to find: who ends its transaction *)
 (* is told the epoch of the next end (X21).                                 *)
