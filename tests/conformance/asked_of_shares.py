@@ -8,8 +8,14 @@ from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.shares.messages import COORDINATOR, LEADER, StoredCell, WrittenCell
-from kraftcheck.reference.shares.types import Cell, CellState
+from kraftcheck.reference.shares.messages import (
+    COORDINATOR,
+    LEADER,
+    CellState,
+    StoredCell,
+    WrittenCell,
+)
+from kraftcheck.reference.shares.types import Cell
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
