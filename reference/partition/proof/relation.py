@@ -17,7 +17,7 @@ what the log of the leader of epoch x shares with L. TLC checks them
     CutsNothing    what a follower cuts on an answer of the leader of x is not shared with it
     Appended       what a follower appends leaves it with a prefix of the leader's log
 
-Every proof here is about the composition of docs/proofs.md: one change of metadata is read at a
+Every proof here is about the composition of docs/reductions.md: one change of metadata is read at a
 time or several folded into one, AlterPartition arrives once or never, registrations and heartbeats
 are one action with their answer, nothing is deleted, no election is unclean.
 """
@@ -515,7 +515,7 @@ class Case:
     """A fetched response was appended."""
 
 
-class Made(NamedTuple):
+class ActionOutcome(NamedTuple):
     """What an action makes; None for who had no part in it."""
 
     row: BrokerRow | None
@@ -547,7 +547,7 @@ class PartitionCases:
         self,
         action: str,
         n: int,
-        make: Callable[[Handlers], Made | None],
+        make: Callable[[Handlers], ActionOutcome | None],
         given: Sequence[z3.BoolRef],
     ) -> Iterator[Case]:
         """The ways through an action of broker n.
@@ -560,7 +560,7 @@ class PartitionCases:
             SymbolicController(self.constants, self.rules),
         )
 
-        def code() -> tuple[Made | None, bool]:
+        def code() -> tuple[ActionOutcome | None, bool]:
             handlers.broker.appended = False
             return make(handlers), handlers.broker.appended
 
