@@ -392,7 +392,7 @@ def test_a_topic_of_a_subscription_that_no_member_was_given_is_stuck(tmp_path: P
 def test_each_time_that_something_happened_has_its_certificate() -> None:
     """Two that look alike were two."""
     twice = Broken("early-start", [0, 0], lambda row: ((row,), "as before", None))
-    found = findings.told(twice, GROUPS, promised(Configuration()), None)
+    found = findings.anomaly_of(twice, GROUPS, promised(Configuration()), None)
     assert found.count == len(found.certificates) == 2
 
 
