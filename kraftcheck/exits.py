@@ -47,7 +47,7 @@ SAID_MAX = 2000
 """Characters of an error; nobody reads more, and it may quote a file of any length."""
 
 WAKE_S = 0.2
-"""How long a signal may go unanswered before the main thread is told again."""
+"""How long a signal may go unanswered before it is sent to the main thread again."""
 
 TRACEBACK_VARIABLE = "KRAFTCHECK_TRACEBACK"
 
@@ -301,12 +301,18 @@ def _interruptible() -> Iterator[None]:
     they have begun; a part that was not written whole has not happened, so nothing is lost.
     """
     codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
-    answered = threading.Event()
+    again = threading.Event()
+    raised: Interrupted | None = None
 
     def stop(number: int, frame: FrameType | None) -> None:
-        answered.set()
+        nonlocal raised
+        repeated = again.is_set()
+        again.clear()
+        if repeated and _is_under_way(raised):
+            return
         _end_what_was_started()
-        raise Interrupted(codes[signal.Signals(number)])
+        raised = Interrupted(codes[signal.Signals(number)])
+        raise raised
 
     hook = threading.excepthook
     try:
@@ -316,12 +322,36 @@ def _interruptible() -> Iterator[None]:
         yield
         return
     try:
-        with _woken(codes, answered):
+        with _woken(codes, again), _ignored_in_silence():
             yield
     finally:
         threading.excepthook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _is_under_way(stop: BaseException | None) -> bool:
+    """Whether what runs is a `finally`, `except` or `__exit__` that an exception passes through."""
+    handled = sys.exception()
+    while handled is not None and handled is not stop:
+        handled = handled.__context__
+    return handled is not None
+
+
+@contextmanager
+def _ignored_in_silence() -> Iterator[None]:
+    """Do not let Python report an Interrupted that it has ignored: it will be raised again."""
+    hook = sys.unraisablehook
+
+    def report(ignored: sys.UnraisableHookArgs) -> None:
+        if not isinstance(ignored.exc_value, Interrupted):
+            hook(ignored)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
 
 
 def _end_what_was_started() -> None:
@@ -341,10 +371,12 @@ def within(seconds: float) -> Iterator[None]:
     Only the main thread is bounded: elsewhere signals are somebody else's business.
     """
     hook = threading.excepthook
+    over = TimeOver()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        _end_what_was_started()
-        raise TimeOver
+        if not _is_under_way(over):
+            _end_what_was_started()
+            raise over
 
     try:
         before = signal.signal(signal.SIGALRM, stop)
@@ -352,7 +384,7 @@ def within(seconds: float) -> Iterator[None]:
         yield
         return
     if seconds != inf:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), WAKE_S)
     try:
         yield
     finally:
@@ -362,22 +394,27 @@ def within(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _woken(numbers: Collection[int], answered: threading.Event) -> Iterator[None]:
-    """See to it that the main thread answers the first of these signals, even while it waits.
+def _woken(numbers: Collection[int], again: threading.Event) -> Iterator[None]:
+    """Repeat the first of these signals to the main thread until the block is left.
 
     Python runs a handler in the main thread, between two instructions. A signal that comes after
     the last of them and before the wait has begun (for the lock of the interpreter, and with other
     threads busy that takes milliseconds) wakes nobody, nor does one which the system gave to
     another thread: the first Ctrl-C seems to be lost. The C part of the handler writes the number
     into a pipe, whichever thread it runs in; a thread reads that, and signals the main one again.
+
+    A handler that has raised may have raised for nothing: Python ignores exceptions in a `__del__`
+    and in the callback of a weak reference (each import has one), and libraries clear what they do
+    not expect. Hence the signal is repeated, and `again` set, until the exception has arrived.
     """
-    main = threading.get_ident()
+    main, over = threading.get_ident(), threading.Event()
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
 
     def wake() -> None:
         while number := os.read(reader, 1):
-            while number[0] in numbers and not answered.wait(WAKE_S):
+            while number[0] in numbers and not over.wait(WAKE_S):
+                again.set()
                 signal.pthread_kill(main, number[0])
 
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -386,6 +423,7 @@ def _woken(numbers: Collection[int], answered: threading.Event) -> Iterator[None
     try:
         yield
     finally:
+        over.set()
         signal.set_wakeup_fd(before)
         os.close(writer)
         watcher.join()

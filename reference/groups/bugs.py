@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kraftcheck.reference.groups.messages import (
     JOIN_EPOCH,
     RELEASED_EPOCH,
@@ -268,3 +270,16 @@ class Z250ChangeReverted(GroupRules):
 
     def keeps_changed(self) -> bool:
         return False
+
+
+class Z313SubscriptionNotAsked(GroupRules):
+    __slots__ = ()
+
+    def is_target(self, group: GroupRecord, owner: Mapping[int, int]) -> bool:
+        present = [
+            n
+            for n, member in zip(self.constants.members, group.members, strict=True)
+            if member.state != "None"
+        ]
+        shares = [[*owner.values()].count(n) for n in present]
+        return max(shares) <= min(shares) + 1

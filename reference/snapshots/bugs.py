@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from kraftcheck.reference.quorum.messages import FetchRequest
 from kraftcheck.reference.snapshots.rules import SnapshotRules, log_of
 from kraftcheck.reference.snapshots.types import Snapshot, SnapshotRow
 from kraftcheck.reference.voters.types import History, VotersLog
@@ -38,3 +39,12 @@ class Z122StopsAtLongerLog(SnapshotRules):
 class Z128EndTakenForLast(SnapshotRules):
     def stable_after_snapshot(self, end: int) -> int:
         return end + 1
+
+
+class Z312EpochComparedAnywhere(SnapshotRules):
+    def fetch_needs_snapshot(self, row: SnapshotRow, m: FetchRequest) -> bool:
+        if not row.snapshots:
+            return False
+        earliest = row.snapshots[0]
+        below = m.fetch_offset == 0 or m.fetch_offset < row.log_start
+        return below or m.last_fetched_epoch != earliest.epoch

@@ -6,6 +6,7 @@ from kraftcheck.reference.transactions.messages import (
     AbortedTxn,
     AddPartitions,
     BumpEpoch,
+    Decision,
     EndTxn,
     Isolation,
     Produce,
@@ -236,3 +237,12 @@ class Z249FencedPastItsId(TransactionRules):
 
     def fenced_epoch(self, epoch: int) -> int:
         return epoch + 1
+
+
+class Z311ExpiredIsFenced(TransactionRules):
+    __slots__ = ()
+
+    def after_end_error(self, decision: Decision, error: str) -> str:
+        if error == "INVALID_PRODUCER_ID_MAPPING":
+            return "Fenced"
+        return super().after_end_error(decision, error)

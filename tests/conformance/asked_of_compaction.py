@@ -37,7 +37,9 @@ def rows() -> Iterator[CompactedReplica]:
     yield cleaned(log=(replace(WRITTEN, kept=()), REMOVED, LAST))
     for clean_to, done in itertools.product((0, 2, 3), (0, 1, 2)):
         yield cleaned(segments=(0, 3), clean_to=clean_to, cleaned=done)
-    yield from (cleaned(state="Loading", position=at) for at in range(4))
+    for at in range(4):
+        yield cleaned(state="Loading", position=at)
+        yield cleaned(state="Loading", position=at, log=(WRITTEN, replace(REMOVED, kept=()), LAST))
 
 
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -47,7 +49,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "NextToRead", (row,)
         for at in range(1, 1 + len(row.log)):
             yield from (("IsSuperseded", (row, at, key)) for key in TWO.keys)
-            yield from (("MayDropTombstone", (row, at, expired)) for expired in (0, 1, 3))
+            yield from (("MayDropTombstone", (row, at, expired)) for expired in range(4))
     for batches in ((LAST,), (WRITTEN, REMOVED), (replace(WRITTEN, kept=()), LAST)):
         yield "CopiedBatches", (batches,)
 

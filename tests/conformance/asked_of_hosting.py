@@ -20,6 +20,9 @@ def variables(rows: Rows) -> Variables:
     return {"host": Abstraction(TWO).row(rows[1])}
 
 
+LEFT: Final = replace(IMAGE, assigned=False)
+
+
 def rows() -> Iterator[HostRow]:
     yield FIRST
     for row in (leading(), failed()):
@@ -41,7 +44,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         rules = ("ForgetsOffline", "MayCreate", "PromotesFuture", "RecoversFuture")
         for rule in (*rules, "TakesBackAssignment"):
             yield rule, (row,)
-    for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE)):
+    for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE, LEFT)):
         yield "IsStray", (Log(1, topic, True), image)
 
 

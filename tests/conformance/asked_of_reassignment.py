@@ -44,6 +44,15 @@ def rows() -> Iterator[TopicRow]:
     yield replace(moving(), registrations=(fenced, GONE, first_row().registrations[2]))
 
 
+def placements() -> Iterator[tuple[TopicRow, list[int]]]:
+    """Who is registered how, and a list that somebody or the placer chooses."""
+    fenced, active = BrokerRegistration("Fenced", (1,)), first_row().registrations[0]
+    for of in itertools.product((active, fenced), (active, fenced, GONE), (active, fenced)):
+        row = replace(first_row(), registrations=of)
+        yield from ((row, listed) for listed in LISTS)
+        yield from ((row, [*listed]) for listed in itertools.permutations((1, 2, 3)))
+
+
 def partitions() -> Iterator[MovingPartition]:
     yield first_row().partitions[0]
     for isr, elr in itertools.product(SETS, ((), (2,), (3,))):
@@ -63,15 +72,15 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for row in rows():
         yield "EffectiveMinIsr", (row,)
         yield "BaseOfSecond", (row, first_row())
-        yield from (("PlacementRefused", (row, listed)) for listed in LISTS)
-        yield from (("PlacerChooses", (row, listed)) for listed in LISTS)
         for registration in row.registrations:
             yield "IsActive", (registration,)
             yield "DirectoryOfNew", (registration,)
             yield from (("IsUncleanRestart", (registration, clean)) for clean in (True, False))
             yield from (("DirectoryOnline", (registration, each)) for each in (0, 1, 2))
-    for taken, b in itertools.product(([1], [1, 2], [1, 3], [3, 1]), (2, 3)):
-        yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in ((1,), (1, 2, 3)))
+    for placement in placements():
+        yield from ((rule, placement) for rule in ("PlacementRefused", "PlacerChooses"))
+    for taken, b in itertools.product(([1], [3], [1, 2], [2, 1], [1, 3], [3, 1]), (1, 2, 3)):
+        yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in SETS[1:])
     for ends, epoch in itertools.product(((1, -1, 0), (1, 1, -1)), (0, 1)):
         known = LeaderNotes(1, epoch, 0, 1, ends)
         yield "KeepsEndOffsets", (known, first_row().partitions[0])
@@ -84,7 +93,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
                 yield rule, (partition, new)
                 yield rule, (replace(partition, leader=-1), new)
         yield from (
-            ("LeaderEpochBumped", (partition, moving(leader=of).partitions[0])) for of in (1, 2)
+            ("LeaderEpochBumped", (partition, moving(leader=of, replicas=to).partitions[0]))
+            for of, to in itertools.product((1, 2), ((1, 3), (1, 3, 2)))
         )
         for listed in LISTS[1:3]:
             yield "AddingAfter", (partition, listed)
@@ -92,7 +102,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for isr, min_isr in itertools.product(SETS, (1, 2, 3)):
             yield "KeepsMinIsr", (partition, isr, min_isr)
             yield "CompletesReassignment", (partition, isr, min_isr)
-        for isr, unclean in itertools.product(SETS[:3], ((), (2,))):
+        for isr, unclean in itertools.product(SETS[:4], ((), (2,))):
             yield "EligibleAfter", (partition, [2, 3], isr, unclean, 2)
 
 
@@ -102,6 +112,6 @@ PLAIN: Final = Plain(
     ("ReassignmentKeepsMinIsr", "EpochsGrow", "TopicIdsAreNew", "SpreadOverRacks"),
     variables,
     questions,
-    (THREE, replace(THREE, elr_enabled=False, unclean_election=True)),
+    (THREE, replace(THREE, elr_enabled=False, unclean_election=True, second_rack=(2, 3))),
     ("Z133", {"EligibleAfter", "LastKnownAfter"}),
 )

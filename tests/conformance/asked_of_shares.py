@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.shares.messages import COORDINATOR, LEADER, StoredCell, WrittenCell
+from kraftcheck.reference.shares.messages import (
+    COORDINATOR,
+    LEADER,
+    CellState,
+    StoredCell,
+    WrittenCell,
+)
 from kraftcheck.reference.shares.types import Cell
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
@@ -38,7 +45,9 @@ def variables(rows: Rows) -> Variables:
 
 
 def cells() -> Iterator[Cell]:
-    yield from (HELD, MOVES)
+    for state, moving, member in itertools.product(get_args(CellState), (True, False), (1, 2)):
+        yield replace(HELD, state=state, moving=moving, member=member)
+    yield MOVES
     for state in ("Available", "Archived", "Acknowledged"):
         yield replace(MOVES, state=state, final=True, expired=True)
         yield replace(MOVES, state=state, moving=False)
@@ -46,7 +55,7 @@ def cells() -> Iterator[Cell]:
 
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(rule, arguments)."""
-    for epochs in ((1, 1, 1), (2, 2, 1), (3, 3, 2), (2, 2, 0)):
+    for epochs in itertools.product((1, 2, 3), range(4), (0, 1, 2)):
         leader_epoch, incarnation, state_epoch = epochs
         write = replace(
             WRITE, leader_epoch=leader_epoch, incarnation=incarnation, state_epoch=state_epoch
@@ -64,7 +73,10 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "MayAcknowledge", (cell, 1)
         for rule in ("MayPass", "FinalStays", "ReleasesExpired", "LockReleases"):
             yield rule, (cell,)
-    for row in (LED, replace(LED, start=1, log_start=2), replace(LED, gap=2, gap_end=4)):
+    for row in (
+        *(LED, replace(LED, start=1, log_start=2), replace(LED, gap=2, gap_end=4)),
+        *(replace(LED, start=3, log_start=2), replace(LED, end=LED.start + TWO.max_in_flight)),
+    ):
         yield from ((rule, (row,)) for rule in ("StoresResolvedStart", "AnswerWaits"))
         yield from (("SessionReleases", (row, n)) for n in TWO.members)
         yield from (("LoadedGap", (row, holes)) for holes in ((), (2,), (2, 3)))

@@ -34,9 +34,13 @@ def variables(rows: Rows) -> Variables:
 
 def rows_of_nodes() -> Iterator[SnapshotRow]:
     logs = (LOG[:1], LOG, LONG)
-    several: tuple[tuple[Snapshot, ...], ...] = ((), (ONE,), (ONE, BOTH), (BOTH,), (ALL_OF_IT,))
+    several: tuple[tuple[Snapshot, ...], ...] = (
+        *((), (ONE,), (ONE, BOTH), (BOTH,)),
+        *((ALL_OF_IT,), (ONE, ALL_OF_IT)),
+    )
     for log, snapshots, start in itertools.product(logs, several, (0, 1, 2)):
-        for voter in (leading(log, 2), following(log, high_watermark=3)):
+        known = [leading(log, end) for end in (-1, 1, 2)]
+        for voter in (*known, following(log, high_watermark=3)):
             yield with_voter(voter, snapshots=snapshots, log_start=start)
 
 

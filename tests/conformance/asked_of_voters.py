@@ -37,13 +37,14 @@ def variables(rows: Rows) -> Variables:
 
 def rows_of_nodes() -> Iterator[VoterRow]:
     logs = (LOG[:1], LOG, (*LOG, voters(2, 3)), (LOG[0], voters(1)))
-    for log, known in itertools.product(logs, (-1, 1, 2, 3)):
+    for log, known in itertools.product(logs, (-1, 0, 1, 2, 3)):
         yield from (leading(log, known), following(log, high_watermark=known))
         yield replace(leading(log, known), change=len(log) - 1)
         yield replace(leading(log, known), caught_up=(3,))
         yield replace(following(log), history_end=1)
         moved = tuple([replace(e, moved=e.voters[:1]) if e.voters else e for e in log])
-        yield replace(following(moved), moved=True, has_updated_leader=True)
+        for at in (True, False):
+            yield replace(following(moved), moved=True, has_updated_leader=at)
         yield replace(leading(moved, known), heard=(Heard(2, True), Heard(3, False)))
 
 
@@ -75,6 +76,6 @@ PLAIN: Final = Plain(
     ("NoIllegalJoin",),
     variables,
     questions,
-    (THREE, replace(THREE, unformatted=(3,))),
+    (THREE, replace(THREE, unformatted=(3,)), replace(THREE, kraft_version=0)),
     ("Z114", {"ChangeRefused", "AddRefused", "RemoveRefused", "UpdateRefused"}),
 )

@@ -6,8 +6,9 @@ import errno
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -161,6 +162,69 @@ def test_a_signal_that_wakes_nobody_is_answered(repo_root: Path) -> None:
     command = [sys.executable, "-c", ELSEWHERE]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=repo_root, timeout=20)
     assert (ended.returncode, ended.stderr) == (130, "kraftcheck: interrupted\n")
+
+
+SWALLOWED = """
+import os, signal, sys, threading
+from kraftcheck import exits
+def told():
+    os.kill(os.getpid(), signal.SIGINT)
+class Gone:
+    def __del__(self):
+        told()
+def finalised():
+    Gone()
+def cleared():
+    try:
+        told()
+    except BaseException:
+        pass
+def work():
+    {}()
+    threading.Event().wait()
+sys.exit(exits.guarded(work))
+"""
+
+
+@pytest.mark.parametrize("how", ["finalised", "cleared"])
+def test_an_interrupt_that_python_or_a_library_ignores_comes_again(
+    how: str, repo_root: Path
+) -> None:
+    command = [sys.executable, "-c", SWALLOWED.format(how)]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=repo_root, timeout=20)
+    assert (ended.returncode, ended.stderr) == (130, "kraftcheck: interrupted\n")
+
+
+# What is put in order after an interrupt takes longer than the signal is left unanswered.
+PUT_IN_ORDER = """
+import os, signal, sys, time
+from kraftcheck import exits
+def work():
+    with exits.told_what_is_kept("all of it"):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            time.sleep(3 * exits.WAKE_S)
+            print("in order")
+sys.exit(exits.guarded(work))
+"""
+
+
+def test_an_interrupt_that_is_under_way_is_not_repeated(repo_root: Path) -> None:
+    command = [sys.executable, "-c", PUT_IN_ORDER]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=repo_root, timeout=20)
+    assert (ended.returncode, ended.stdout) == (130, "in order\n")
+    assert ended.stderr == "kraftcheck: interrupted; all of it\n"
+
+
+def test_a_time_limit_that_is_ignored_comes_again() -> None:
+    def cleared() -> None:
+        with suppress(exits.TimeOver):
+            time.sleep(20)
+
+    with pytest.raises(exits.TimeOver), exits.within(0.05):
+        cleared()
+        time.sleep(20)
 
 
 @pytest.mark.parametrize(

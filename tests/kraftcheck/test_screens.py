@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kraftcheck import exits
 from kraftcheck.cli import cli
 from tests.quality import tidy
 
@@ -73,6 +74,16 @@ def stored() -> dict[str, str]:
 def test_a_screen_is_as_stored(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert screen(command).rstrip() == stored()[command], "see the head of this module"
+
+
+@pytest.mark.parametrize("command", ["explore --help", "bugs show Z999"])
+def test_a_screen_that_changes_is_seen(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: another help text, and another exit code."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(cli.commands["explore"], "help", "Play a protocol.")
+    monkeypatch.setattr(exits, "BAD_INPUT", exits.UNKNOWN)
+    with pytest.raises(AssertionError, match="see the head of this module"):
+        test_a_screen_is_as_stored(command, monkeypatch)
 
 
 def test_refusals_end_with_3_in_one_line() -> None:

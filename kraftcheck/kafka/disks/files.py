@@ -271,7 +271,7 @@ def topic_id(folder: Path) -> str | None:
     None: there is no such file. Raises Malformed: a broker does not take the file; OSError.
     (org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile.)
     """
-    told = _properties(folder / TOPIC, ":", newest=0)
+    told = _properties(folder / TOPIC, ":", newest=0, most=2)
     if told is None:
         return None
     if not is_id(told.get("topic_id", "")):
@@ -284,16 +284,21 @@ def is_id(said: str) -> bool:
     return ID.fullmatch(said) is not None and said != NO_ID
 
 
-def _properties(path: Path, between: str, newest: int) -> dict[str, str] | None:
-    """newest: version of what is known here. None: there is no such file."""
+def _properties(
+    path: Path, between: str, newest: int, most: int | None = None
+) -> dict[str, str] | None:
+    """Return the pairs of a text, or None if there is no such file.
+
+    newest: version of what is known here. most: the number of lines that Kafka reads.
+    """
     if not path.exists():
         return None
     try:
-        lines = [each for each in read_text(path, TEXT_MAX).split("\n") if between in each]
+        lines = read_text(path, TEXT_MAX).split("\n")[:most]
     except UnicodeDecodeError:
         raise Malformed("is no text") from None
     # As Java reads them: a blank behind a value is a part of it.
-    pairs = [line.partition(between) for line in lines]
+    pairs = [line.partition(between) for line in lines if between in line]
     told = {name.strip(" \t\f"): value.lstrip(" \t\f") for name, _, value in pairs}
     version = told.get("version", "")
     if not NUMBER.fullmatch(version):

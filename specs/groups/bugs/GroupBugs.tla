@@ -163,4 +163,11 @@ Z246_IsOfTopic(row, each) == TRUE
 (* Z250 (KAFKA-20845): what an operation has changed in memory by itself is *)
 (* reverted as its records are written (G51).                               *)
 Z250_KeepsChanged == FALSE
+
+(* Z313 (a mutant): a target is made without a look at what members         *)
+(* subscribe to (G15).                                                      *)
+Z313_IsTarget(group, owner) ==
+  LET present == {n \in Members : group.members[n].state # "None"}
+      share(n) == Cardinality({p \in DOMAIN owner : owner[p] = n})
+  IN \A n, k \in present : share(n) <= share(k) + 1
 ==============================================================================

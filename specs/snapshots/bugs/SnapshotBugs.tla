@@ -35,4 +35,12 @@ Z122_ReplacesLog(row, snapshot) == SnapshotIsAhead(row, snapshot)
 (* offset that is in it, so a batch of one record at that offset is not in  *)
 (* what a controller goes back to.                                          *)
 Z128_StableAfterSnapshot(end) == end + 1
+
+(* Z312 (a mutant of V5): the epoch of a fetch is held against that of the  *)
+(* snapshot wherever the fetch begins, not at the start of the log alone.   *)
+Z312_FetchNeedsSnapshot(row, m) ==
+  /\ row.snapshots # {}
+  /\ \/ m.fetchOffset = 0
+     \/ m.fetchOffset < row.logStart
+     \/ m.lastFetchedEpoch # Earliest(row.snapshots).epoch
 ==============================================================================

@@ -181,6 +181,16 @@ Z248_WaitsForLower(verifying, v) == FALSE
 (* producer id (X8).                                                        *)
 Z249_FencedEpoch(epoch) == epoch + 1
 
+(* Z311 (a mutant): a producer whose id has expired takes itself for fenced *)
+(* (X27, X29).                                                              *)
+Z311_AfterEndError(decision, error) ==
+  CASE error \in Retriable -> "Retry"
+    [] error \in FencingErrors \cup {"INVALID_PRODUCER_ID_MAPPING"} -> "Fenced"
+    [] error = "INVALID_TXN_STATE" -> "Failed"
+    [] /\ error \in {"UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"}
+       /\ decision = "Commit" -> "Abortable"
+    [] OTHER -> "Unusable"
+
 (* AnotherEndTold: A fault for properties to find: who ends its transaction *)
 (* is told the epoch of the next end (X21).                                 *)
 Fault_EndAnsweredEpoch(epoch) == epoch + 1

@@ -70,6 +70,10 @@ FAULTS: dict[str, tuple[Plant, str, str]] = {
         text("b1/t-0/partition.metadata", f"version: 0\ntopic_id: {TOPIC_ID}\x1c"), "violated",
         "has no topic id",
     ),
+    "a topic id twice": (
+        text("b1/t-0/partition.metadata", 2 * f"version: 0\ntopic_id: {TOPIC_ID}"), "violated",
+        "has no topic id",
+    ),
     "no partition.metadata": (gone("b1/t-0/partition.metadata"), "report", "no id says which"),
     "another metadata log": (
         lambda folder: write_topic(folder / "c", TOPIC_ID), "violated", "not the id of the metad",

@@ -337,9 +337,22 @@ def test_a_stale_read_moves_no_start() -> None:
     (said,) = (each for each in sentences if "log's start" in each)
     assert "told as 1, and missed what operation 2 had seen" in said
     assert sentences[said] == (3, 4)
-    late = history(*sent, told, call("fetch", 30, 35, 0, ((0, "a"),)), model=LOG)
+    read = call("fetch", 30, 35, 0, ((0, "a"),))
+    refused = call("earliest", 10, 20, None, 1, outcome="fail")
+    assert check_history(history(*sent, refused, read, model=LOG), configuration=acks_one).holds
+    late = history(*sent, told, read, model=LOG)
     regress = check_history(late, configuration=acks_one)
     assert [a.name for a in regress.anomalies if not a.allowed] == ["start-regress"]
+
+
+def test_an_append_without_an_offset_is_named_by_where_it_was_read() -> None:
+    """Its own acknowledgement is missing; the read that saw it before it was sent shows it."""
+    seen = call("fetch", 6, 8, 0, ((0, "a"), (1, "b")))
+    found = check_history(
+        history(call("append", 0, 5, "a", 0), seen, call("append", 10, None, "b"), model=LOG)
+    )
+    (said,) = {each.sentence for a in found.anomalies for each in a.certificates}
+    assert said.endswith("before the append of offset 1 was invoked")
 
 
 def test_offsets_that_are_used_again_hold_what_was_sent() -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces import grouplog
-from kraftcheck.traces.checkers import members
+from kraftcheck.traces.checkers import findings, members
 from kraftcheck.traces.checkers.assessment import Report
 from kraftcheck.traces.checkers.check import check_history, check_log, configuration_in
+from kraftcheck.traces.checkers.findings import Broken
 from kraftcheck.traces.checkers.groups import GROUPS
 from kraftcheck.traces.formats import detect, export, jsonlines
 from kraftcheck.traces.history import HistoryError
@@ -378,6 +379,21 @@ def test_what_is_replaced_need_not_be_read(tmp_path: Path) -> None:
     compacted = Configuration(consumers="listen", one_client=False, compaction="keys-unknown")
     found = BAD["skipped-record"].report(tmp_path / "history.edn", compacted)
     assert "skipped-record" not in {each.name for each in found.anomalies}
+    found = BAD["unknown-offset"].report(tmp_path / "history.edn", compacted)
+    assert "unknown-offset" in {each.name for each in found.anomalies}
+
+
+def test_a_topic_of_a_subscription_that_no_member_was_given_is_stuck(tmp_path: Path) -> None:
+    told = Told().sent(10).op(1, "subscribe", '["t" "u"]').given(1).later(400).poll(1, 0)
+    (stuck,) = told.report(tmp_path / "history.edn").anomalies
+    assert stuck.name == "stuck-partition" and stuck.certificates[0].key == "u"
+
+
+def test_each_time_that_something_happened_has_its_certificate() -> None:
+    """Two that look alike were two."""
+    twice = Broken("early-start", [0, 0], lambda row: ((row,), "as before", None))
+    found = findings.anomaly_of(twice, GROUPS, promised(Configuration()), None)
+    assert found.count == len(found.certificates) == 2
 
 
 def test_a_history_of_a_group_is_converted_and_read_again(tmp_path: Path) -> None:

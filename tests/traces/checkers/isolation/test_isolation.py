@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.traces.checkers.isolation import levels
 from kraftcheck.traces.checkers.isolation.cycles import cycles_of
-from kraftcheck.traces.checkers.isolation.dependencies import RW, WR, WW, Dependencies
+from kraftcheck.traces.checkers.isolation.dependencies import PROCESS, RW, WR, WW, Dependencies
 from kraftcheck.traces.checkers.isolation.judging import check_isolation
 from kraftcheck.traces.checkers.models import MultiList, MultiRegister, as_transactions
 from kraftcheck.traces.checkers.search import check
@@ -150,6 +150,17 @@ def test_a_walk_through_a_transaction_twice_is_cut_to_a_cycle() -> None:
         graph.add(kind, first, second)
     found = cycles_of(graph).found
     assert set(found) == {"G-single"} and len(found["G-single"].transactions) == 2
+
+
+def test_what_an_anomaly_implies_is_not_looked_for() -> None:
+    """0 and 1 read each other; 3 read from 2, after which its process ran 2: G1c implies that."""
+    graph = Dependencies(4)
+    for kind, first, second in ((WR, 2, 3), (PROCESS, 3, 2)):
+        graph.add(kind, first, second)
+    assert set(cycles_of(graph).found) == {"G1c-process"}
+    for first, second in ((0, 1), (1, 0)):
+        graph.add(WR, first, second)
+    assert set(cycles_of(graph).found) == {"G1c"}
 
 
 def test_single_operations_may_be_held_against_sequential_consistency() -> None:
