@@ -64,6 +64,9 @@ def check_object(
     if not operations:
         raise ValueError("an empty history is no history")
     key = operations[0].key
+    verdict = model.judged(operations)
+    if verdict is not None:
+        return verdict
     if registers.applies(operations, model):
         return registers.check_object(operations, model)
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds

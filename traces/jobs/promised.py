@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kraftcheck.reference.clients.promises import Configuration, Promise, promised
 from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.traces.checkers.group_partition import GroupPartition
 from kraftcheck.traces.checkers.outcomes import TransactionOutcomes
 from kraftcheck.traces.checkers.search import NO_LIMITS, Limits, check
 from kraftcheck.traces.checkers.sequential import Model
@@ -25,7 +26,7 @@ from kraftcheck.traces.schema import TraceError
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
 
-OBJECTS: Final = {each.name: each for each in (TransactionOutcomes,)}
+OBJECTS: Final = {each.name: each for each in (GroupPartition, TransactionOutcomes)}
 """Models that protocols call by their names, as they know no checker."""
 
 MEMO: Final = 1 << 16
