@@ -133,6 +133,7 @@ MEMBERSHIP: Final = Membership(
     loses=_loses,
     given=_given,
     promised=lambda constants: constants.max_coordinators <= 2,
+    by_generation=True,
 )
 
 

@@ -36,6 +36,8 @@ class Membership(NamedTuple):
     """By a record of the coordinator's log, what each member has; None: it is none."""
     promised: Callable[[Any], bool]
     """Under which constants anything is promised to members."""
+    by_generation: bool = False
+    """What a record of the log leaves out, its member gives up later, when it joins again."""
     more: Mapping[type[Any], Callable[[Any, int, Any, Any, Outcome], Told]] = {}
     """By input of a member, what else is told, as `told` has it."""
 
@@ -70,8 +72,12 @@ class Membership(NamedTuple):
             of = [*zip(constants.members, self.given(one), self.given(other), strict=True)]
             # A record may pass a partition on.
             for n, had, have in of:
-                for p in sorted(set(had or ()).difference(have or ())):
-                    yield from happened("log-removed" if have is None else "log-taken", n, p)
+                left = set(had or ()).difference(have or ())
+                if self.by_generation and had is not None and have is None:
+                    left = {*constants.partitions}
+                taken = "log-asked" if self.by_generation else "log-taken"
+                for p in sorted(left):
+                    yield from happened("log-removed" if have is None else taken, n, p)
             for n, had, have in of:
                 for p in sorted(set(have or ()).difference(had or ())):
                     yield from happened("log-given", n, p)

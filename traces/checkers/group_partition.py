@@ -5,7 +5,9 @@ the recordings of real consumers (groups.py); here only the words are translated
 
 Of a client: `partitions-assigned`, `-revoked`, `-lost`; `fetch`, from its argument up to its
 result; `commit-offsets`, its argument; `committed`, its result (-1: none is). Of the coordinator's
-log, of the client that it names: `log-given`, `log-taken`, `log-removed` (it is no member).
+log, of the client that it names: `log-given`, `log-taken` (it said that it gave it up), `log-asked`
+(a generation leaves it out, so that it gives it up when it joins the next one), `log-removed` (it
+is no member).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
@@ -24,10 +26,15 @@ from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import CALLBACKS, History, Operation
+from kraftcheck.traces.history import ASSIGNED, CALLBACKS, History, Operation
 
-GIVEN, TAKEN, REMOVED = "log-given", "log-taken", "log-removed"
-OF_LOG: Final = (GIVEN, TAKEN, REMOVED)
+GIVEN, TAKEN, ASKED, REMOVED = "log-given", "log-taken", "log-asked", "log-removed"
+OF_LOG: Final = (GIVEN, TAKEN, ASKED, REMOVED)
+_WHAT: Final[dict[str, Literal["member", "generation", "removed"]]] = {
+    **{GIVEN: "member", TAKEN: "member"},
+    **{ASKED: "generation", REMOVED: "removed"},
+}
+"""As which records the log has them (traces/grouplog.py)."""
 GROUP: Final = "group"
 PROMISE: Final = promised(Configuration(consumers="listen", reset="earliest"))
 
@@ -66,18 +73,38 @@ def _verdict(
 def _parted(operations: Sequence[Operation]) -> tuple[list[Entry], tuple[Operation, ...]]:
     """The log, and what clients tell, each with the words that their checker knows.
 
-    Each time that the log gives a partition has a mark of its own. The callback that then gives it
-    has the same one: a client learns of what is in the log.
+    A callback that gives the partition has the mark with which the log gave it last: a client
+    learns of what is in the log. The next time that it is given has another mark, but for who has
+    it still, and has missed that it was taken meanwhile.
     """
     has_log = any(each.f in OF_LOG for each in operations)
     times: Counter[int] = Counter()
+    still: set[int] = set()
+    present: dict[str, tuple[str, ...]] = {}
     log: list[Entry] = []
     told: list[Operation] = []
     for each in operations:
-        times[each.process] += each.f == GIVEN
+        times[each.process] += each.f == GIVEN and each.process not in still
+        if each.f == ASSIGNED:
+            still.add(each.process)
+        elif each.f in CALLBACKS:
+            still.discard(each.process)
         mark = f"{each.process}:{times[each.process]}"
         if each.f in OF_LOG:
-            log.append(_entry(each, len(log), mark))
+            present[mark] = (each.key or "",) if each.f == GIVEN else ()
+            if each.f == REMOVED:
+                del present[mark]
+            log.append(
+                Entry(
+                    partition=0,
+                    offset=len(log),
+                    what=_WHAT[each.f],
+                    group=GROUP,
+                    member=mark,
+                    has=present.get(mark, ()),
+                    all=dict(present),
+                )
+            )
         elif each.f in CALLBACKS:
             argument = (GROUP, (each.key,))
             of_log = mark if has_log else None
@@ -92,10 +119,3 @@ def _parted(operations: Sequence[Operation]) -> tuple[list[Entry], tuple[Operati
             result = ((each.key, each.result),)
             told.append(replace(each, key=None, argument=GROUP, result=result))
     return log, tuple(told)
-
-
-def _entry(each: Operation, at: int, mark: str) -> Entry:
-    gone = each.f == REMOVED
-    has = (each.key or "",) if each.f == GIVEN else ()
-    what = "removed" if gone else "member"
-    return Entry(partition=0, offset=at, what=what, group=GROUP, member=mark, has=has)
