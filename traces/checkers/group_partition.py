@@ -13,7 +13,7 @@ is no member).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final, Literal
 
@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces.checkers.coordinated import group_log, server_owners
-from kraftcheck.traces.checkers.groups import judged
+from kraftcheck.traces.checkers.findings import Broken
+from kraftcheck.traces.checkers.groups import broken, judged
 from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
@@ -35,8 +36,8 @@ _WHAT: Final[dict[str, Literal["member", "generation", "removed"]]] = {
     **{ASKED: "generation", REMOVED: "removed"},
 }
 """As which records the log has them (traces/grouplog.py)."""
-GROUP: Final = "group"
-PROMISE: Final = promised(Configuration(consumers="listen", reset="earliest"))
+RESET: Final = "earliest"
+PROMISE: Final = promised(Configuration(consumers="listen", reset=RESET))
 
 
 class GroupPartition(Model):
@@ -48,16 +49,60 @@ class GroupPartition(Model):
     def judged(self, operations: Sequence[Operation]) -> Verdict:
         """By members' callbacks, reads and commits, and by the coordinator's log where told."""
         key = operations[0].key
-        log, told = _parted(operations)
-        history = History(source="", format="", time_unit="us", operations=told)
-        members = members_of(history)
+        log, told = _parted(operations, key or "")
         entries = group_log(log)
+        members = members_of(_history(told))
         if members is None:
             both = [*server_owners(entries).certificates()]
             return _verdict(key, VIOLATED if both else HOLDS, both)
-        found = judged(members, PROMISE, reset="earliest", log=entries if log else None)
+        found = judged(members, PROMISE, reset=RESET, log=entries if log else None)
         guilty = [each.certificates for each in found.anomalies if not each.allowed]
         return _verdict(key, found.verdict, [*chain.from_iterable(guilty)], found.reason)
+
+    def judged_all(self, objects: Sequence[Sequence[Operation]]) -> list[Verdict]:
+        """As `judged` of each, at the cost of one look at all that hold."""
+        suspects = _suspects(objects) if len(objects) > 1 else {0}
+        return [
+            self.judged(each) if at in suspects else _verdict(each[0].key, HOLDS, [])
+            for at, each in enumerate(objects)
+        ]
+
+
+def _history(operations: Iterable[Operation]) -> History:
+    return History(source="", format="", time_unit="us", operations=tuple(operations))
+
+
+def _suspects(objects: Sequence[Sequence[Operation]]) -> set[int]:
+    """Those that one look at all does not clear.
+
+    Each is a group of its own, with a partition of its own and other processes, at another time.
+    """
+    log: list[Entry] = []
+    told: list[Operation] = []
+    processes, now = 0, 0
+    for at, operations in enumerate(objects):
+        entries, own = _parted(operations, str(at))
+        log += [replace(each, offset=len(log) + n) for n, each in enumerate(entries)]
+        for each in own:
+            completed = None if each.completed is None else each.completed + now
+            moved = replace(
+                each,
+                index=len(told),
+                process=each.process + processes,
+                invoked=each.invoked + now,
+                completed=completed,
+            )
+            told.append(moved)
+        processes += max(each.process for each in operations) + 1
+        now += max(max(each.invoked, each.completed or 0) for each in operations) + 1
+    members = members_of(_history(told))
+    found: list[Broken]
+    if members is None:
+        found = [server_owners(group_log(log))]
+    else:
+        found = broken(members, RESET, log=group_log(log))
+    rows = chain.from_iterable(map(b.say, b.rows) for b in found if not PROMISE.allows(b.name))
+    return {int(key or 0) for _, _, key in rows}
 
 
 def _verdict(
@@ -70,8 +115,10 @@ def _verdict(
     )
 
 
-def _parted(operations: Sequence[Operation]) -> tuple[list[Entry], tuple[Operation, ...]]:
+def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], list[Operation]]:
     """The log, and what clients tell, each with the words that their checker knows.
+
+    name: of the group, and of its partition.
 
     A callback that gives the partition has the mark with which the log gave it last: a client
     learns of what is in the log. The next time that it is given has another mark, but for who has
@@ -91,7 +138,7 @@ def _parted(operations: Sequence[Operation]) -> tuple[list[Entry], tuple[Operati
             still.discard(each.process)
         mark = f"{each.process}:{times[each.process]}"
         if each.f in OF_LOG:
-            present[mark] = (each.key or "",) if each.f == GIVEN else ()
+            present[mark] = (name,) if each.f == GIVEN else ()
             if each.f == REMOVED:
                 del present[mark]
             log.append(
@@ -99,23 +146,23 @@ def _parted(operations: Sequence[Operation]) -> tuple[list[Entry], tuple[Operati
                     partition=0,
                     offset=len(log),
                     what=_WHAT[each.f],
-                    group=GROUP,
+                    group=name,
                     member=mark,
                     has=present.get(mark, ()),
                     all=dict(present),
                 )
             )
         elif each.f in CALLBACKS:
-            argument = (GROUP, (each.key,))
+            argument = (name, (name,))
             of_log = mark if has_log else None
             told.append(replace(each, key=None, argument=argument, result=None, mark=of_log))
         elif each.f == "fetch":
             read = tuple((at, at) for at in range(each.argument, each.result))
-            told.append(replace(each, result=read, to=each.result))
+            told.append(replace(each, key=name, result=read, to=each.result))
         elif each.f == "commit-offsets":
-            argument = (GROUP, ((each.key, each.argument),))
+            argument = (name, ((name, each.argument),))
             told.append(replace(each, key=None, argument=argument, result=None))
         else:
-            result = ((each.key, each.result),)
-            told.append(replace(each, key=None, argument=GROUP, result=result))
-    return log, tuple(told)
+            result = ((name, each.result),)
+            told.append(replace(each, key=None, argument=name, result=result))
+    return log, told

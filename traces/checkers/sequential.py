@@ -119,8 +119,8 @@ class Model:
         """The operation, as far as this model can tell it from others: alike, they step alike."""
         return operation
 
-    def judged(self, operations: Sequence[Operation]) -> Verdict | None:
-        """The verdict on all operations of an object, of a model that needs no search for it."""
+    def judged_all(self, objects: Sequence[Sequence[Operation]]) -> list[Verdict] | None:
+        """The verdicts on objects, each by all of its operations, if that needs no search."""
         return None
 
     def malformed(self, operation: Operation) -> str | None:
