@@ -27,7 +27,7 @@ from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import ASSIGNED, CALLBACKS, History, Operation
+from kraftcheck.traces.history import ASSIGNED, CALLBACKS, LOST, History, Operation
 
 GIVEN, TAKEN, ASKED, REMOVED = "log-given", "log-taken", "log-asked", "log-removed"
 OF_LOG: Final = (GIVEN, TAKEN, ASKED, REMOVED)
@@ -122,11 +122,13 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
 
     A callback that gives the partition has the mark with which the log gave it last: a client
     learns of what is in the log. The next time that it is given has another mark, but for who has
-    it still, and has missed that it was taken meanwhile.
+    it still, and has missed that it was taken meanwhile. Who has it in the end has it until then.
     """
     has_log = any(each.f in OF_LOG for each in operations)
     times: Counter[int] = Counter()
     still: set[int] = set()
+    given: dict[int, Operation] = {}
+    end = max(max(each.invoked, each.completed or 0) for each in operations) + 1
     present: dict[str, tuple[str, ...]] = {}
     log: list[Entry] = []
     told: list[Operation] = []
@@ -156,6 +158,7 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
             argument = (name, (name,))
             of_log = mark if has_log else None
             told.append(replace(each, key=None, argument=argument, result=None, mark=of_log))
+            given[each.process] = told[-1]
         elif each.f == "fetch":
             read = tuple((at, at) for at in range(each.argument, each.result))
             told.append(replace(each, key=name, result=read, to=each.result))
@@ -165,4 +168,8 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
         else:
             result = ((name, each.result),)
             told.append(replace(each, key=None, argument=name, result=result))
+    told += [
+        replace(each, f=LOST, invoked=end, completed=end)
+        for each in [given[process] for process in sorted(still)]
+    ]
     return log, told
