@@ -14,15 +14,19 @@ from kraftcheck.reference.classic.messages import (
     MESSAGES,
     REQUESTS,
     ClassicCommit,
+    ClassicHeartbeatResponse,
+    ClassicImage,
     ClassicRebalanceTimeout,
     ClassicRequestTimeout,
     ClassicSessionTimeout,
     Input,
+    JoinGroupResponse,
     MoveClassicCoordinator,
     RequestRejoin,
     SendClassicHeartbeat,
     SendJoinGroup,
     SubscribeClassic,
+    SyncGroupResponse,
     UnsubscribeClassic,
 )
 from kraftcheck.reference.classic.properties import PROPERTIES
@@ -35,7 +39,9 @@ from kraftcheck.reference.classic.types import (
     Constants,
     initial_coordinator,
 )
+from kraftcheck.reference.kit.membership import MODEL, Membership
 from kraftcheck.reference.kit.protocol import (
+    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -110,6 +116,27 @@ def unpromised(options: Any) -> Collection[str]:
     return ("SingleOwner",) if options.max_coordinators > 2 else ()
 
 
+def _given(image: ClassicImage) -> Iterator[Collection[int] | None]:
+    for member in image.members:
+        yield member.assigned if member.known else None
+
+
+def _loses(input: Any) -> bool:
+    """A join that is answered with an error, and all errors of who is no member any more."""
+    responses = JoinGroupResponse | SyncGroupResponse | ClassicHeartbeatResponse
+    return isinstance(input, responses) and input.error != "NONE"
+
+
+MEMBERSHIP: Final = Membership(
+    coordinator=COORDINATOR,
+    has=lambda row: row.owned,
+    loses=_loses,
+    given=_given,
+    promised=lambda constants: constants.max_coordinators <= 2,
+    by_generation=True,
+)
+
+
 CLASSIC: Final = Protocol(
     name="classic",
     sentence="members of a group join together, and one of them assigns the partitions",
@@ -136,6 +163,7 @@ CLASSIC: Final = Protocol(
         local=_local,
         properties=PROPERTIES,
         unpromised=unpromised,
+        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.told),
         moves=(150, 300),
         at_once=lambda message: isinstance(message, REQUESTS),
         disturbances={

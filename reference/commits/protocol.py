@@ -46,10 +46,15 @@ from kraftcheck.reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
+from kraftcheck.reference.kit.membership import MODEL, happened
 from kraftcheck.reference.kit.protocol import (
+    Answered,
+    Asked,
+    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
+    Outcome,
     Protocol,
     Substitution,
     World,
@@ -58,6 +63,8 @@ from kraftcheck.reference.kit.protocol import (
 
 MOST_RECORDS: Final = 40
 """Of the partition, in a run."""
+NOT_COMMITTED: Final = -1
+"""What a history has in the place of an offset where none is committed."""
 
 COORDINATOR_KIND: Final = NodeKind(
     name="committing-coordinator",
@@ -123,6 +130,50 @@ def _of_member(constants: Constants, row: CommittingMember) -> Iterator[Any]:
         yield CommitTimeout() if each.sent else CommitOffsets()
 
 
+# --- What members tell
+
+
+def _begins(
+    constants: Constants, n: int, row: CommittingMember, m: OffsetFetchResponse, outcome: Outcome
+) -> Iterator[Asked | Answered]:
+    """It is told what is committed, if it still waits for that; 0: nothing is."""
+    if not outcome.ignored:
+        told = m.offset or NOT_COMMITTED
+        yield from happened("committed", n, constants.followed, result=told)
+
+
+def _reads(
+    constants: Constants, n: int, row: CommittingMember, input: RequestCommit, outcome: Outcome
+) -> Iterator[Asked | Answered]:
+    yield from happened("fetch", n, constants.followed, row.position, input.offset)
+
+
+def _commits(
+    constants: Constants, n: int, row: CommittingMember, input: CommitOffsets, outcome: Outcome
+) -> Iterator[Asked | Answered]:
+    for each in row.requested:
+        id = n, each.offset, each.epoch
+        yield Asked(id, "commit-offsets", each.offset, constants.followed, n)
+
+
+def _is_answered(
+    constants: Constants, n: int, row: CommittingMember, m: OffsetCommitResponse, outcome: Outcome
+) -> Iterator[Asked | Answered]:
+    """Of an error nothing is told: what was sent before may have been accepted."""
+    if not outcome.ignored and m.error == "NONE":
+        yield Answered((n, m.offset, m.epoch))
+
+
+MEMBERSHIP: Final = groups.MEMBERSHIP._replace(
+    more={
+        OffsetFetchResponse: _begins,
+        RequestCommit: _reads,
+        CommitOffsets: _commits,
+        OffsetCommitResponse: _is_answered,
+    }
+)
+
+
 COMMITS: Final = Protocol(
     name="commits",
     sentence="a group's members commit what they were handed out, also when partitions move",
@@ -153,6 +204,7 @@ COMMITS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=groups.unpromised,
+        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.told),
         at_once=lambda message: isinstance(
             message,
             GroupHeartbeat

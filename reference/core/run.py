@@ -64,8 +64,8 @@ class ObjectClients:
             if isinstance(told, Answered):
                 self._answer(time, told)
             elif told.id not in self._known:
-                number = len(self.history)
-                asked = Operation(number, f"{OF_OBJECT}{told.op}", node, time, told.key)
+                process = len(self.history) if told.process is None else told.process
+                asked = Operation(process, f"{OF_OBJECT}{told.op}", node, time, told.key)
                 asked.offset, asked.outcome = told.argument, "indeterminate"
                 self._known[told.id] = asked
                 self.history.append(asked)

@@ -180,8 +180,10 @@ class ComposedClients:
                 operation.partition = operation.partition * len(self._components) + at
                 found.append(operation)
         found.sort(key=lambda operation: operation.invoked)
-        for number, operation in enumerate(found):
-            operation.process = number
+        processes: dict[tuple[int, int], int] = {}
+        for operation in found:
+            of = operation.partition % len(self._components), operation.process
+            operation.process = processes.setdefault(of, len(processes))
         return found
 
 

@@ -45,6 +45,8 @@ from kraftcheck.reference.groups.messages import (
     GroupChange,
     GroupCommit,
     GroupHeartbeat,
+    GroupHeartbeatResponse,
+    GroupRecord,
     GroupSessionTimeout,
     GroupState,
     GroupWrite,
@@ -85,7 +87,7 @@ from kraftcheck.reference.groups.migration import MigrationHandlers
 from kraftcheck.reference.groups.offsets import OffsetsHandlers, is_open, without_position
 from kraftcheck.reference.groups.properties import PROPERTIES
 from kraftcheck.reference.groups.replay import LoaderHandlers, is_to_clean, known_of
-from kraftcheck.reference.groups.rules import GroupRules
+from kraftcheck.reference.groups.rules import GroupRules, holding
 from kraftcheck.reference.groups.sometimes import sometimes
 from kraftcheck.reference.groups.types import (
     INITIAL_MEMBER,
@@ -100,7 +102,9 @@ from kraftcheck.reference.groups.types import (
     initial_loader,
     initial_migration,
 )
+from kraftcheck.reference.kit.membership import MODEL, Membership
 from kraftcheck.reference.kit.protocol import (
+    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -379,6 +383,27 @@ def unpromised(options: Any) -> Collection[str]:
     return left if options.max_coordinators > 2 else ()
 
 
+def has(row: GroupMember) -> Collection[int]:
+    """What a member has: what it fetches, and until its callback is over what it gives up."""
+    return row.owned if row.owned == row.current else {*row.owned, *row.current}
+
+
+def given(group: GroupRecord) -> Iterable[Collection[int] | None]:
+    """What each member has by the log."""
+    for member in group.members:
+        yield None if member.state == "None" else holding(member)
+
+
+MEMBERSHIP: Final = Membership(
+    coordinator=COORDINATOR,
+    has=has,
+    loses=lambda input: isinstance(input, GroupHeartbeatResponse) and input.error != "NONE",
+    given=given,
+    # What the second coordinator answered without a record, the first one may undo.
+    promised=lambda constants: constants.max_coordinators <= 2 and not constants.static,
+)
+
+
 GROUPS: Final = Protocol(
     name="groups",
     sentence="a group's coordinator gives each partition to one of the members",
@@ -420,6 +445,7 @@ GROUPS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=unpromised,
+        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.told),
         at_once=lambda message: isinstance(message, GroupHeartbeat),
         disturbances={
             GroupSessionTimeout: (0, 20, 100),

@@ -249,6 +249,8 @@ class Asked(NamedTuple):
     argument: int | None = None
     key: int = 0
     """Of which object."""
+    process: int | None = None
+    """Which client asks; None: that does not matter."""
 
 
 class Answered(NamedTuple):

@@ -95,6 +95,9 @@ class _Builder:
         """By group, (member, partition) of those that were removed in the records right before."""
         self._unasked: dict[str, list[tuple[str, str]]] = {}
         """By group, those that were not asked when it last went back, until it has joined again."""
+        self._asked: dict[Place, str] = {}
+        """Members that a generation leaves out as owners, until another member is the owner: they
+        give the partition up when they join the next one."""
         self._hash: dict[str, int] = {}
         """By group, the topics of its last epoch, as long as nothing has changed since."""
         self._idle: list[Entry] = []
@@ -118,7 +121,9 @@ class _Builder:
                 if member not in entry.all:
                     self._gone(at, entry.group, member)
             for member in members:
-                self._drop(at, entry.group, member, set(members[member]) - set(entry.all[member]))
+                left = set(members[member]) - set(entry.all[member])
+                self._drop(at, entry.group, member, left)
+                self._asked.update(dict.fromkeys([(entry.group, key) for key in left], member))
             for member, has in entry.all.items():
                 self._now(at, entry, member, has)
         elif entry.what == "committed" and entry.committed is not None:
@@ -146,6 +151,7 @@ class _Builder:
             if key in mine:
                 continue
             mine[key] = at
+            self._asked.pop((entry.group, key), None)
             for other, theirs in members.items():
                 if other != member and key in theirs:
                     self._double.append(((entry.group, key), entry, other, member))
@@ -178,6 +184,9 @@ class _Builder:
         held[at] = held[at]._replace(how=how)
 
     def _gone(self, at: int, group: str, member: str) -> None:
+        for place in [p for p, m in self._asked.items() if (p[0], m) == (group, member)]:
+            self._was(group, member, place[1], REMOVED)
+            del self._asked[place]
         for key in sorted(self._has[group].get(member, ())):
             self._end(at, group, member, key, REMOVED)
             self._left.setdefault(group, []).append((member, key))
@@ -357,7 +366,8 @@ def _ids(m: Members) -> dict[int, set[str]]:
 def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
     """Say how the first of two members whose spans overlap had lost the partition.
 
-    By the log, when the second was given it: REMOVED, GAVE_UP or UNASKED. None: that is open.
+    By the log, when the second was given it: REMOVED, GAVE_UP or UNASKED. None: that is open. The
+    second may be the one that had lost it, before the first was given it, and learn of both late.
     """
     spans = m.spans
     group, key = m.places[int(spans.place[second])]
@@ -366,9 +376,15 @@ def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
         return None
     had, got = (m.marks[mark] for mark in marks)
     held = log.held.get((str(group), key or ""), [])
+    ways = _passed_on(held, had, got) or _passed_on(held, got, had)
+    return next(iter(ways)) if len(ways) == 1 else None
+
+
+def _passed_on(held: Sequence[Held], had: str, got: str) -> set[str]:
+    """How a member had lost a place, each time that the other one was given it."""
     ways = set()
     for at, each in enumerate(held):
         if each.member == got:
             before = [one for one in held[:at] if one.member == had and one.end <= each.begin]
             ways |= {before[-1].how} if before else set()
-    return next(iter(ways)) if len(ways) == 1 else None
+    return ways

@@ -339,9 +339,12 @@ class _Builder:
         return HistoryError(self.history.source, each.line, what)
 
     def _lives(self) -> Iterator[tuple[int, ...]]:
+        keys: dict[Any, set[str | None]] = {}
+        for of, key in self._places:
+            keys.setdefault(of, set()).add(key)
         for process, joined in self._joined.items():
             group = self.groups[process]
-            had = {key for (of, key) in self._places if of == group}
+            had = keys.get(group, set())
             end = self._left.get(process, self._last[process])
             wanted = self._subscribed.get(process, frozenset(had))
             topics = set(map(_topic, wanted))

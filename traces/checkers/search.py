@@ -45,13 +45,29 @@ def check(history: History, model: Model, limits: Limits = NO_LIMITS) -> tuple[V
     """
     if not history.operations:
         raise HistoryError(history.source, 0, "no operation to judge")
+    return tuple(check_object(part, model, limits) for part in objects_of(history, model))
+
+
+def objects_of(history: History, model: Model) -> list[list[Operation]]:
+    """The operations of each object, in order of their first ones.
+
+    Raises HistoryError: one that the model does not have.
+    """
     parts: dict[Hashable, list[Operation]] = {}
     for each in history.operations:
         wrong = model.malformed(each)
         if wrong is not None:
             raise HistoryError(history.source, each.line, wrong)
         parts.setdefault(model.key(each), []).append(each)
-    return tuple(check_object(part, model, limits) for part in parts.values())
+    return [*parts.values()]
+
+
+def check_objects(
+    objects: Sequence[Sequence[Operation]], model: Model, limits: Limits = NO_LIMITS
+) -> list[Verdict]:
+    """As `check_object` of each, be they of one history or of several."""
+    found = model.judged_all(objects)
+    return [check_object(each, model, limits) for each in objects] if found is None else found
 
 
 def check_object(
@@ -64,6 +80,9 @@ def check_object(
     if not operations:
         raise ValueError("an empty history is no history")
     key = operations[0].key
+    found = model.judged_all([operations])
+    if found is not None:
+        return found[0]
     if registers.applies(operations, model):
         return registers.check_object(operations, model)
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds

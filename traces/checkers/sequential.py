@@ -40,6 +40,7 @@ import enum
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Final
 
+from kraftcheck.traces.checkers.verdict import Verdict
 from kraftcheck.traces.history import INDETERMINATE, OK, Operation
 
 
@@ -117,6 +118,10 @@ class Model:
     def told_apart(self, operation: Operation) -> Operation:
         """The operation, as far as this model can tell it from others: alike, they step alike."""
         return operation
+
+    def judged_all(self, objects: Sequence[Sequence[Operation]]) -> list[Verdict] | None:
+        """The verdicts on objects, each by all of its operations, if that needs no search."""
+        return None
 
     def malformed(self, operation: Operation) -> str | None:
         """What is wrong with an operation that the model cannot even try, or None."""

@@ -27,7 +27,7 @@ from kraftcheck.traces.formats.trace import objects_of
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.jobs.promised import (
     has_control_records,
-    judge_objects,
+    judge_runs,
     objects_seen,
     promises_of,
 )
@@ -106,15 +106,15 @@ def judge_histories(scenario: str, runs: pa.Table) -> HistoryTables:
 def _of_objects(scenario: str, seen: list[Model | None], runs: pa.Table) -> pa.Table:
     """The verdict on each object of each run; what is held of it is all or nothing."""
     rows: list[dict[str, Any]] = []
-    for run, recorded in zip(runs["run"].to_pylist(), runs["history"].to_pylist(), strict=True):
-        if not recorded:
-            continue
-        history = objects_of(Path(scenario), run, recorded, "")
-        try:
-            found = judge_objects(history, seen)
-        except HistoryError as error:
-            raise TraceError(f"histories of scenario {scenario}: {error}") from None
-        for each in found:
+    columns = runs["run"].to_pylist(), runs["history"].to_pylist()
+    asked = [(run, recorded) for run, recorded in zip(*columns, strict=True) if recorded]
+    histories = [objects_of(Path(scenario), run, recorded, "") for run, recorded in asked]
+    try:
+        found = judge_runs(histories, seen)
+    except HistoryError as error:
+        raise TraceError(f"histories of scenario {scenario}: {error}") from None
+    for (run, _), history, verdicts in zip(asked, histories, found, strict=True):
+        for each in verdicts:
             held = Level.DIVERGENT if each.verdict == VIOLATED else Level.LINEARIZABLE
             rows.append(
                 {

@@ -15,17 +15,18 @@ import pyarrow as pa
 
 from kraftcheck.reference.clients.promises import Configuration, Promise, promised
 from kraftcheck.reference.runner.scenarios import family
+from kraftcheck.traces.checkers.group_partition import GroupPartition
 from kraftcheck.traces.checkers.outcomes import TransactionOutcomes
-from kraftcheck.traces.checkers.search import NO_LIMITS, Limits, check
+from kraftcheck.traces.checkers.search import NO_LIMITS, Limits, check_objects, objects_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import Verdict
-from kraftcheck.traces.history import History
+from kraftcheck.traces.history import History, Operation
 from kraftcheck.traces.schema import TraceError
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
 
-OBJECTS: Final = {each.name: each for each in (TransactionOutcomes,)}
+OBJECTS: Final = {each.name: each for each in (GroupPartition, TransactionOutcomes)}
 """Models that protocols call by their names, as they know no checker."""
 
 MEMO: Final = 1 << 16
@@ -58,11 +59,26 @@ def judge_objects(
 
     Raises HistoryError: an operation that its model does not have.
     """
-    found: list[Verdict] = []
+    return judge_runs([history], seen, limits)[0]
+
+
+def judge_runs(
+    histories: Sequence[History], seen: Sequence[Model | None], limits: Limits = NO_LIMITS
+) -> list[list[Verdict]]:
+    """As `judge_objects` of each run."""
+    found: list[list[Verdict]] = [[] for _ in histories]
     for at, model in enumerate(seen):
-        own = tuple(each for each in history.operations if int(each.key or 0) % len(seen) == at)
-        if own and model is not None:
-            found += check(msgspec.structs.replace(history, operations=own), model, limits)
+        if model is None:
+            continue
+        runs: list[int] = []
+        objects: list[list[Operation]] = []
+        for run, history in enumerate(histories):
+            own = [each for each in history.operations if int(each.key or 0) % len(seen) == at]
+            of_run = objects_of(msgspec.structs.replace(history, operations=tuple(own)), model)
+            runs += [run] * len(of_run)
+            objects += of_run
+        for run, verdict in zip(runs, check_objects(objects, model, limits), strict=True):
+            found[run].append(verdict)
     return found
 
 

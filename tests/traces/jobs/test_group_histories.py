@@ -1,0 +1,69 @@
+"""Groups' histories of simulated runs: a second oracle beside the invariants of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from kraftcheck.known_bugs.witnesses import Hunt, hunt_of, stored
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.runner.run import simulate_part
+from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Verdict
+from kraftcheck.traces.formats.trace import objects_of
+from kraftcheck.traces.jobs.histories import judge_histories
+from kraftcheck.traces.jobs.promised import judge_objects, objects_seen
+from kraftcheck.traces.schema import PartTables
+
+SEEN = {
+    "Z90": "server-double-owner",
+    "Z92": "unwritten-assignment",
+    "Z99": "double-ownership",
+    "Z182": "stale-offset",
+    "Z183": "stale-offset",
+    "Z184": "offset-lost",
+}
+"""By bug, what members and committers of its stored run saw."""
+GROUPS = ("groups", "commits", "classic")
+
+
+@pytest.mark.parametrize("scenario", GROUPS)
+def test_correct_runs_hold(scenario: str) -> None:
+    part = simulate_part(scenario, 11, 0, 40)
+    verdicts = judge_histories(scenario, part.tables["runs"]).verdicts
+    assert set(verdicts["verdict"].to_pylist()) == {HOLDS}
+    assert len(set(verdicts["run"].to_pylist())) > 10
+    assert pc.sum(verdicts["operations"]).as_py() == sum(
+        map(len, part.tables["runs"]["history"].to_pylist())
+    )
+
+
+@pytest.mark.parametrize(("bug", "anomaly"), SEEN.items())
+def test_a_bug_is_seen_and_the_run_without_it_holds(bug: str, anomaly: str) -> None:
+    hunt = hunt_of(known_bug(bug))
+    assert hunt is not None
+    witness = stored()[bug]["histories"]
+    found = [*_judged(witness.of(hunt), witness.run, bug)]
+    assert anomaly in {each.certificate.kind for each in found if each.certificate}
+    assert {each.verdict for each in _judged(witness.of(hunt), witness.run, None)} <= {HOLDS}
+    assert VIOLATED in {each.verdict for each in found}
+
+
+def test_no_other_bug_of_groups_has_a_stored_history() -> None:
+    with_histories = {
+        bug
+        for bug, found in stored().items()
+        if "histories" in found and known_bug(bug).protocol in GROUPS
+    }
+    assert with_histories == set(SEEN)
+
+
+def _judged(hunt: Hunt, run: int, bug: str | None) -> Iterator[Verdict]:
+    options = {**hunt.options, "watched": False}
+    part: PartTables = simulate_part(hunt.scenario, hunt.seed, run, 1, bug, options)
+    recorded = part.tables["runs"]["history"][0].as_py()
+    seen = objects_seen(hunt.scenario)
+    assert seen is not None
+    yield from judge_objects(objects_of(Path(hunt.scenario), run, recorded, ""), seen)
