@@ -42,10 +42,10 @@ class Unusual(Exception):
 
 
 class Lines(NamedTuple):
-    """Lines of JSON; entries: how many each line has in the maps inside its own."""
+    """Lines of JSON; further: the entries of each line's inner maps, but for the first of a map."""
 
     text: bytes
-    entries: Ints
+    further: Ints
 
 
 def as_json(data: bytes) -> Lines:
@@ -94,7 +94,7 @@ def as_json(data: bytes) -> Lines:
     key_ends[ends[key]] = True
     colon = key_ends[run] & ~comma
     text[run] = np.where(colon, ord(":"), ord(","))
-    entries = _entries(text, kind, starts, ends, run[colon])
+    further = _further(text, kind, starts, ends, run[colon])
     # Quotes around keywords and numbers that are keys; nil takes a letter more.
     word = begin == ord(":")
     number = key & (((begin >= ord("0")) & (begin <= ord("9"))) | (begin == ord("-")))
@@ -106,7 +106,7 @@ def as_json(data: bytes) -> Lines:
     first = int(quoted.sum())
     put[first : first + int(number.sum())] = ord("#")
     put[len(put) - len(nil) :] = ord("l")
-    return Lines(np.insert(text, at, put).tobytes(), entries)
+    return Lines(np.insert(text, at, put).tobytes(), further)
 
 
 def _refuse_numbers(text: NDArray[np.uint8], inside: NDArray[np.bool_]) -> None:
@@ -132,14 +132,17 @@ def _refuse_words(
         raise Unusual
 
 
-def _entries(
+def _further(
     text: NDArray[np.uint8],
     kind: NDArray[np.uint8],
     starts: Ints,
     ends: Ints,
     colons: Ints,
 ) -> Ints:
-    """Of each line, the entries of inner maps. Raises Unusual: a line has a key twice."""
+    """Of each line, the entries of inner maps that follow another one.
+
+    Raises Unusual: a line has a key twice.
+    """
     brackets = np.flatnonzero((kind == _OPEN) | (kind == _CLOSE))
     depth = np.cumsum(np.where(kind[brackets] == _OPEN, 1, -1))
     breaks = np.flatnonzero(kind == _BREAK)
@@ -156,7 +159,9 @@ def _entries(
         first = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
         if (np.add.reduceat(bit, first) != np.bitwise_or.reduceat(bit, first)).any():
             raise Unusual
-    count: Ints = np.bincount(line[~outer], minlength=len(breaks) + 1).astype(np.int64)
+    inner = np.searchsorted(ends, colons[~outer])
+    more = text[np.maximum(starts[inner] - 1, 0)] != ord("{")
+    count: Ints = np.bincount(line[~outer][more], minlength=len(breaks) + 1).astype(np.int64)
     return count
 
 
