@@ -47,7 +47,10 @@ FORMATS: Final = (*READERS, "trace")
 
 _IN_COLUMNS: Final[dict[str, Callable[[Path], Rows | None]]] = {
     columns.NAME: columns.rows_of,
-    jsonlines.NAME: linerows.rows_of,
+    **{
+        each: partial(linerows.rows_of, format=each)
+        for each in (jsonlines.NAME, jepsen.NAME, jepsen.KNOSSOS)
+    },
 }
 
 BINARY: Final = {

@@ -17,7 +17,7 @@ from kraftcheck.traces.formats.text import TOKEN_MAX, shown, too_long
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.values import Map, edn_text, name, typed
 
-_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
+NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 class MapKey(str):
@@ -90,4 +90,4 @@ def decided(path: str, line: int, key: MapKey, known: Collection[str | None]) ->
         raise HistoryError(path, line, said + "there are both: use EDN, or other keys")
     if both:
         return both[0]
-    return text if _NUMBER.fullmatch(text) else name(text)
+    return text if NUMBER.fullmatch(text) else name(text)

@@ -1,14 +1,17 @@
-"""JSON lines of a partition's log, and of consumer groups' members, straight to columns.
+"""Lines of a partition's log, and of consumer groups' members, straight to columns: JSON and EDN.
 
 `rows_of` reads what most histories are made of: events with a number or a string for a value, that
-belong together in the usual way. It decodes lines, and then the values of each verb, all at once;
-what belongs together is found by sorting. Whatever else a file may have, it leaves alone (None):
+belong together in the usual way. It decodes a piece of the file at a time, and then the values of
+each verb, all at once; what belongs together is found by sorting. Operations that are still open at
+the end of a piece are taken into the next. Whatever else a file may have, it leaves alone (None):
 events.py and workloads.py read that, and say what is wrong with it.
+
+Lines of EDN become lines of JSON before (flat_edn.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -16,13 +19,24 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kraftcheck.osutil.files import read_bytes
+from kraftcheck.osutil.files import FILE_MAX, named, open_file
 from kraftcheck.traces.formats import jsonlines
-from kraftcheck.traces.formats.events import TYPES, Event, Fields, annotations_of
-from kraftcheck.traces.formats.text import DIGITS_MAX, TIMES, TOKEN_MAX, refuse_dense, shown
-from kraftcheck.traces.history import CALLBACKS, MEMBER_OPERATIONS, HistoryError
+from kraftcheck.traces.formats.edn import Keyword, read_forms
+from kraftcheck.traces.formats.events import EXTRA, TYPES, Event, Fields, annotations_of, word
+from kraftcheck.traces.formats.flat_edn import Unusual, as_json
+from kraftcheck.traces.formats.keys import NUMBER, MapKey, decided
+from kraftcheck.traces.formats.text import (
+    DIGITS_MAX,
+    TIMES,
+    TOKEN_MAX,
+    brackets,
+    refuse_dense,
+    shown,
+)
+from kraftcheck.traces.history import CALLBACKS, ISOLATIONS, MEMBER_OPERATIONS, HistoryError
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, coded, numbered
 from kraftcheck.traces.values import name
 
@@ -36,61 +50,79 @@ OWN: Final = ("assign", "subscribe", *CALLBACKS)
 ENDS: Final = ("latest", "earliest")
 _VERBS: Final = {"send": "append", "poll": "fetch"}
 PIECE: Final = 1 << 20
+CHUNK: Final = 1 << 22
+"""Bytes that are decoded at once."""
 NOTHING: Final = msgspec.Raw()
+_NAMES: Final = {"from": "froms", "seek-to-beginning?": "rewinds"}
 
 
-class Line(msgspec.Struct, gc=False):
+def _line_of(colon: str) -> Any:
     """An event as it is written; what is not told is empty."""
-
-    process: int | str
-    type: Literal["invoke", "ok", "fail", "info"]
-    f: str
-    value: Raw = NOTHING
-    time: int | None = None
-    index: int | None = None
-    error: Raw = NOTHING
-    froms: Raw = msgspec.field(default=NOTHING, name="from")
-    ends: Raw = NOTHING
-    to: Raw = NOTHING
-    txn: Raw = NOTHING
-    isolation: Literal["read_uncommitted", "read_committed"] | None = None
-    mark: str | None = None
-    rewinds: Raw = msgspec.field(default=NOTHING, name="seek-to-beginning?")
+    raw = [(each, Raw, NOTHING) for each in ("value", "error", *EXTRA)]
+    told: dict[str, tuple[Any, Any]] = {key: (type_, default) for key, type_, default in raw}
+    told |= {each: (int | None, None) for each in ("time", "index")}
+    told |= {each: (str | None, None) for each in ("isolation", "mark")}
+    needed = {"process": int | str, "type": str, "f": str}
+    fields: list[Any] = [
+        (each, kind, msgspec.field(name=colon + each)) for each, kind in needed.items()
+    ]
+    for key, (kind, default) in told.items():
+        own = msgspec.field(default=default, name=colon + key)
+        fields.append((_NAMES.get(key, key), kind, own))
+    return msgspec.defstruct("Line", fields, gc=False)
 
 
-_LINES: Final = msgspec.json.Decoder(Line)
+_DECODERS: Final = {colon: msgspec.json.Decoder(_line_of(colon)) for colon in ("", ":")}
 Value = int | str
-_SENT: Final = msgspec.json.Decoder(list[tuple[tuple[Literal["send"], str, Value]]])
+_Send = Literal["send", ":send"]
+_Poll = Literal["poll", ":poll"]
+_SENT: Final = msgspec.json.Decoder(list[tuple[tuple[_Send, Value, Value]]])
 _ACKED: Final = msgspec.json.Decoder(
-    list[tuple[tuple[Literal["send"], str, tuple[int | None, Value] | int | str]]]
+    list[tuple[tuple[_Send, Value, tuple[int | None, Value] | int | str]]]
 )
-_POLLS: Final = msgspec.json.Decoder(list[tuple[tuple[Literal["poll"]]]])
-_SHOWN: Final = msgspec.json.Decoder(
-    list[tuple[tuple[Literal["poll"], dict[str, list[tuple[int, Value]]]]]]
-)
+_POLLS: Final = msgspec.json.Decoder(list[tuple[tuple[_Poll]]])
+_SHOWN: Final = msgspec.json.Decoder(list[tuple[tuple[_Poll, dict[str, list[tuple[int, Value]]]]]])
 _PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int | None]]])
-_PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[str, int]]]])
-_KEYS: Final = msgspec.json.Decoder(list[list[str]])
-_OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[str] | None]])
-_OF_KEY: Final = msgspec.json.Decoder(list[tuple[str, int | None]])
+_PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[Value, int]]]])
+_KEYS: Final = msgspec.json.Decoder(list[list[Value]])
+_OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[Value] | None]])
+_OF_KEY: Final = msgspec.json.Decoder(list[tuple[Value, int | None]])
 
 
-class Unusual(Exception):
-    """These lines tell what only events can be read from."""
-
-
-def rows_of(path: Path) -> Rows | None:
-    """The history in a file, or None: read its events."""
+def rows_of(path: Path, format: str = jsonlines.NAME) -> Rows | None:
+    """The history in a file, or None: read its events. format: jsonlines, or one of EDN."""
     try:
-        data = read_bytes(path)
-        refuse_dense(path, data)
-        if not data.isascii():
-            data.decode()
-        return _Reader(str(path), data).rows()
+        reader = _Reader(str(path), format)
+        counts, length = [0, 0], 0
+        for piece, last in _pieces(path):
+            counts = [a + b for a, b in zip(counts, brackets(piece), strict=True)]
+            length += len(piece)
+            reader.feed(piece, last)
+        refuse_dense(path, counts, length)
+        return reader.rows()
     except (Unusual, HistoryError, msgspec.MsgspecError, pa.ArrowException):
         return None
     except (OSError, UnicodeError, OverflowError, RecursionError):
         return None
+
+
+def _pieces(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """Whole lines, and whether they are the last."""
+    with open_file(path) as file, named(path):
+        kept, length = b"", 0
+        while data := file.read(CHUNK):
+            length += len(data)
+            _usual(length <= FILE_MAX)
+            at = data.rfind(b"\n") + 1
+            _usual(at or len(data) < CHUNK)
+            if kept and at:
+                yield kept + data[:at], False
+                kept = data[at:]
+            else:
+                if at:
+                    yield data[:at], False
+                kept = kept + data[at:]
+        yield kept, True
 
 
 def _usual(is_so: object) -> None:
@@ -102,7 +134,7 @@ class _Part(NamedTuple):
     """Rows of one verb: of which call each is, and what its verb tells."""
 
     call: list[int]
-    key: list[str | None]
+    key: Sequence[Value | None]
     group: list[str] | None = None
     offset: list[int] | None = None
     to: list[int] | None = None
@@ -111,31 +143,129 @@ class _Part(NamedTuple):
     value: list[Value] | None = None
     shown: list[int] | None = None
     """How many records; missing columns tell nothing."""
+    mapped: bool = False
+    """Whether the keys are those of maps, which are strings."""
 
 
 class _Reader:
-    """begun, ended: of each call in the order of invocation, its lines (NULL: never)."""
+    """Read one file, piece by piece.
 
-    def __init__(self, source: str, data: bytes) -> None:
-        _usual(data[:1] == b"{")
-        self.source, self.data = source, data
-        bytes_of = np.frombuffer(data, np.uint8)
-        self.breaks = np.flatnonzero(bytes_of == ord("\n"))
-        _refuse_long(bytes_of, self.breaks)
-        self.lines: list[Line] = _LINES.decode_lines(data)
-        whole = len(self.breaks) + (data[-1:] != b"\n")
-        _usual(whole == len(self.lines))
-        self.kind = np.array([KINDS[each.type] for each in self.lines], np.int64)
+    lines: of the piece at hand, and before them those of earlier pieces that are open. at: where in
+    the file they are. begun, ended: the lines of each call, in the order of invocation (NULL:
+    never).
+    """
+
+    def __init__(self, source: str, format: str) -> None:
+        self.source, self.format = source, format
+        self.colon = "" if format == jsonlines.NAME else ":"
+        self.lines: list[Any] = []
+        self.at: Ints = np.empty(0, np.int64)
+        self.kind: Ints = np.empty(0, np.int64)
+        self.begun: Ints = self.at
+        self.ended: Ints = self.at
+        self.count = 0
+        self.retired: Ints = self.at
+        self.last_index = -(1 << 63)
+        self.timed: list[Ints] | None = []
+        self.nemesis: dict[int, Event] = {}
+        self.columns: dict[str, list[Ints]] = {}
+        self.values: tuple[list[pa.Array], list[pa.Array]] = ([], [])
         self.records: tuple[list[int], list[Value]] = ([], [])
+        self.numbers: dict[str, dict[Any, int]] = {}
+        self.known: set[Value] = set()
 
-    def rows(self) -> Rows:
-        lines = self.lines
-        client = np.array([type(each.process) is int for each in lines], np.bool_)
-        times, unit = _times([each.time for each in lines])
-        known = [each.index for each in lines if each.index is not None]
+    def feed(self, data: bytes, last: bool) -> None:
+        """Take the next piece. Raises Unusual, or what a damaged file raises."""
+        new = self._read(data) if data else []
+        kept = len(self.lines)
+        self.lines = self.lines + new
+        self.at = np.concatenate((self.at, np.arange(self.count, self.count + len(new))))
+        self.count += len(new)
+        types = [_KINDS[each.type] for each in new if each.type in _KINDS]
+        _usual(len(types) == len(new))
+        self.kind = np.concatenate((self.kind, np.array(types, np.int64)))
+        _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
+        times = [each.time for each in new]
+        if self.timed is not None and None not in times:
+            self.timed.append(np.array(times, np.int64))
+        else:
+            self.timed = None
+        known = [self.last_index, *(each.index for each in new if each.index is not None)]
         _usual(all(map(int.__lt__, known, known[1:])))
-        _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in lines))
-        self._pair(np.flatnonzero(client))
+        self.last_index = known[-1]
+        client = np.array([type(each.process) is int for each in self.lines], np.bool_)
+        self.begun, self.ended = self._paired(np.flatnonzero(client), kept)
+        for each in np.flatnonzero(~client[kept:]).tolist():
+            _usual(int(self.at[kept + each]) in self.nemesis)
+        left = self.begun[:0] if last else self.begun[self.ended == NULL]
+        if not last:
+            closed = self.ended != NULL
+            self.begun, self.ended = self.begun[closed], self.ended[closed]
+        self._emit()
+        self.lines = [self.lines[each] for each in left.tolist()]
+        self.at, self.kind = self.at[left], self.kind[left]
+
+    def _read(self, data: bytes) -> list[Any]:
+        """The lines of a piece."""
+        if not self.count:
+            _usual(data[:1] in b"{#")
+        if not data.isascii():
+            data.decode()
+        bytes_of = np.frombuffer(data, np.uint8)
+        breaks = np.flatnonzero(bytes_of == ord("\n"))
+        _refuse_long(bytes_of, breaks)
+        further: Ints | None = None
+        if self.colon:
+            data, further = as_json(self._without_nemesis(data))
+        lines: list[Any] = _DECODERS[self.colon].decode_lines(data)
+        _usual(len(breaks) + (data[-1:] != b"\n") == len(lines))
+        if further is not None:
+            # A map that has a key twice has fewer entries when it was decoded.
+            _usual(all(_further(lines[at]) == further[at] for at in np.flatnonzero(further)))
+        else:
+            for at, each in enumerate(lines):
+                if type(each.process) is not int:
+                    begin = int(breaks[at - 1]) + 1 if at else 0
+                    end = int(breaks[at]) if at < len(breaks) else len(data)
+                    self._note(at, data[begin:end].decode())
+        return lines
+
+    def _without_nemesis(self, data: bytes) -> bytes:
+        """EDN in which each line of the nemesis says no more than when it is."""
+        found = data.find(_NEMESIS)
+        if found < 0:
+            return data
+        done, line, pieces = 0, 0, []
+        while found >= 0:
+            begin = data.rfind(b"\n", 0, found) + 1
+            end = data.find(b"\n", found)
+            end = len(data) if end < 0 else end
+            line += data.count(b"\n", done, begin)
+            event = self._note(line, data[begin:end].decode())
+            said = f"{{:process :nemesis, :type :{event.kind}, :f :nemesis"
+            said += "" if event.time is None else f", :time {event.time}"
+            said += "" if event.number is None else f", :index {event.number}"
+            pieces += [data[done:begin], said.encode() + b"}"]
+            done, found = end, data.find(_NEMESIS, end)
+        return b"".join((*pieces, data[done:]))
+
+    def _note(self, line: int, text: str) -> Event:
+        """An event of the nemesis. line: from 0, in this piece."""
+        number = self.count + line + 1
+        fields = Fields(self.source, colon=bool(self.colon))
+        if self.colon:
+            forms = list(read_forms(text, self.source))
+            _usual(len(forms) == 1 and text.lstrip()[:1] in ("{", "#"))
+            event = fields.event(number, forms[0][1])
+        else:
+            form = jsonlines.decoded(self.source, number, text)
+            event = jsonlines.event(fields, self.source, number, form)
+        _usual(event.process is None)
+        self.nemesis[number - 1] = event
+        return event
+
+    def _emit(self) -> None:
+        """Add the rows of the calls at hand to the columns."""
         parts = self._parts()
         call = np.array([each for part in parts for each in part.call], np.int64)
         order = np.argsort(call, kind="stable")
@@ -143,56 +273,161 @@ class _Reader:
         begun, ended = self.begun[call], self.ended[call]
         kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
-        marks, isolations = (self._said(pairs, each) for each in ("mark", "isolation"))
-        errors = [_error(bytes(lines[e].error)) if e != NULL else None for _, e in pairs]
-        verbs = _taken(coded([_VERBS.get(lines[b].f, lines[b].f) for b, _ in pairs]), call)
+        lines = self.lines
+        errors = [
+            _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
+        ]
+        verbs = [_word(lines[b].f) for b, _ in pairs]
+        isolations = [each and word(each) for each in self._said(pairs, "isolation")]
+        said: dict[str, Iterable[Hashable]] = {
+            "f": [_VERBS.get(each, each) for each in verbs],
+            "error": errors,
+            "mark": self._said(pairs, "mark"),
+            "isolation": isolations,
+        }
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
-        keys = coded([each for part in parts for each in part.key])
-        _usual(all(name(each) == each and each != "null" for each in keys.names))
-        groups = [each for part in parts for each in _of(part.group, part)]
-        value, returned = self._values(parts, order)
-        nemesis = self._nemesis(np.flatnonzero(~client))
-        count = np.maximum(_column(parts, "shown", order), 0)
+        found: dict[str, Ints] = {each: self._coded(each, said[each])[call] for each in said}
+        keys = [self._keys(part) for part in parts]
+        groups = self._coded("group", [each for part in parts for each in _of(part.group, part)])
+        found |= {
+            "calls": self.at[self.begun],
+            "begun": self.at[begun],
+            "ended": np.where(ended == NULL, NULL, self.at[ended]),
+            "kind": kind,
+            "process": process[call],
+            "key": np.concatenate((*keys, np.empty(0, np.int64)))[order],
+            "group": groups[order],
+            "shown": np.maximum(_column(parts, "shown", order), 0),
+            "offsets": np.array(self.records[0], np.int64),
+        }
+        found |= {each: _column(parts, each, order) for each in ("offset", "to", "end", "answered")}
+        for each, column in found.items():
+            self.columns.setdefault(each, []).append(column)
+        own = pa.array([each for part in parts for each in _of(part.value, part)])
+        self.values[0].append(own.take(pa.array(order)))
+        self.values[1].append(pa.array(self.records[1]))
+        self.records = ([], [])
+
+    def _coded(self, column: str, words: Iterable[Hashable]) -> Ints:
+        """Each word as its number in the column."""
+        numbers = self.numbers.setdefault(column, {})
+        codes = [NULL if each is None else numbers.setdefault(each, len(numbers)) for each in words]
+        return np.array(codes, np.int64)
+
+    def _keys(self, part: _Part) -> Ints:
+        """Numbers of keys; those of maps, which are still to be decided, are below NULL."""
+        if part.mapped:
+            return NULL - 1 - self._coded("mapped", part.key)
+        return self._coded("key", part.key)
+
+    def rows(self) -> Rows:
+        """All that was fed."""
+        column = {each: np.concatenate(of) for each, of in self.columns.items()}
+        value, returned = self._values()
+        order = np.argsort(column["begun"], kind="stable")
+        if (order[1:] < order[:-1]).any():
+            counts = column["shown"]
+            ends = np.cumsum(counts)
+            counts = counts[order]
+            first = np.repeat((ends - column["shown"])[order], counts)
+            places = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+            returned = returned.take(pa.array(places))
+            column["offsets"] = column["offsets"][places]
+            value = value.take(pa.array(order))
+            for each in set(column) - {"calls", "offsets"}:
+                column[each] = column[each][order]
+        begun, ended = column["begun"], column["ended"]
+        calls = np.sort(column["calls"])
+        operation = np.searchsorted(calls, begun)
+        times, unit = self._times()
+        words = {each: Words(column[each], tuple(self.numbers.get(each, ()))) for each in _WORDS}
+        for each in ("group", "mark") if self.colon else ():
+            _usual(not any(of.startswith(":") for of in words[each].names))
+        _usual(set(words["isolation"].names) <= set(ISOLATIONS))
+        _usual({"append", "fetch"} & set(words["f"].names))
+        key = self._decided(column["key"])
+        _refuse_twice(column["offset"], key.codes, words["f"].are("append"), value)
+        at = np.array(sorted(self.nemesis), np.int64)
+        done = [self.nemesis[each] for each in at.tolist()]
         return Rows(
             source=self.source,
-            format=jsonlines.NAME,
+            format=self.format,
             time_unit=unit,
-            annotations=annotations_of(nemesis, times[~client].tolist(), int(times[-1])),
+            annotations=annotations_of(done, times[at].tolist(), int(times[-1])),
             line=begun + 1,
-            number=numbered(call, verbs),
-            operation=call,
-            txn=np.full(len(call), NULL),
-            process=process[call],
-            f=verbs,
-            outcome=Words(kind - 1, OUTCOMES[1:]),
+            number=numbered(operation, words["f"]),
+            operation=operation,
+            txn=np.full(len(begun), NULL),
+            process=column["process"],
+            outcome=Words(column["kind"] - 1, OUTCOMES[1:]),
             invoked=times[begun],
             completed=np.where(ended == NULL, NEVER, times[ended]),
-            group=_taken(coded(groups), order),
-            key=_taken(keys, order),
+            key=key,
             value=value,
-            offset=_column(parts, "offset", order),
-            to=_column(parts, "to", order),
-            end=_column(parts, "end", order),
-            isolation=_taken(coded(isolations), call),
-            mark=_taken(coded(marks), call),
-            error=_taken(coded(errors), call),
-            answered=_column(parts, "answered", order) == 1,
-            splits=np.concatenate(([0], np.cumsum(count))).astype(np.int64),
-            offsets=np.array(self.records[0], np.int64),
+            offset=column["offset"],
+            to=column["to"],
+            end=column["end"],
+            answered=column["answered"] == 1,
+            splits=np.concatenate(([0], np.cumsum(column["shown"]))).astype(np.int64),
+            offsets=column["offsets"],
             returned=returned,
+            f=words["f"],
+            error=words["error"],
+            mark=words["mark"],
+            isolation=words["isolation"],
+            group=words["group"],
         )
+
+    def _times(self) -> tuple[Ints, str]:
+        """Times that rise with every line (events.py)."""
+        if self.timed is None:
+            return np.arange(self.count), "event"
+        times = np.concatenate(self.timed)
+        _usual(len(times) and (times[1:] >= times[:-1]).all())
+        at = np.arange(len(times))
+        _usual(int(times[0]) in TIMES and int(times[-1]) + len(at) in TIMES)
+        return np.maximum.accumulate(times - at) + at, "ns"
+
+    def _decided(self, codes: Ints) -> Words:
+        """The keys by their names."""
+        plain_names = [self._plain(each) for each in self.numbers.get("key", ())]
+        known = {self._plain(each) for each in self.known}
+        mapped = [self._mapped(each, known) for each in self.numbers.get("mapped", ())]
+        names = coded([*mapped[::-1], *plain_names])
+        # In the order of the numbers: those of maps below NULL, NULL, the others.
+        of = np.concatenate((names.codes[: len(mapped)], [NULL], names.codes[len(mapped) :]))
+        return Words(of[codes + len(mapped) + 1], names.names)
+
+    def _plain(self, key: Value) -> str:
+        if type(key) is str:
+            _usual(self.colon or key != "null")
+            return key if self.colon and key.startswith(":") else name(key)
+        return str(key)
+
+    def _mapped(self, key: str, known: set[str]) -> str:
+        if not self.colon:
+            _usual(key != "null")
+            found = decided(self.source, 0, MapKey(key), known)
+            _usual(found is not None)
+            return str(found)
+        if key.startswith("#"):
+            _usual(NUMBER.fullmatch(key[1:]))
+            return key[1:]
+        return self._plain(key)
 
     # -- Which lines belong together (events.py: record)
 
-    def _pair(self, at: Ints) -> None:
-        """By how deep within others each operation of a process is."""
-        _usual(len(at))
-        verbs = coded([each.f for each in self.lines])
+    def _paired(self, at: Ints, kept: int) -> tuple[Ints, Ints]:
+        """By how deep within others each operation of a process is. kept: lines from before."""
+        if not len(at):
+            return at, at
+        verbs = coded([_word(each.f) for each in self.lines])
         callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
         member = np.isin(
             verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
         )
         told = np.array([self.lines[each].process for each in at.tolist()], np.int64)
+        _usual(not np.isin(told[at >= kept], self.retired).any())
         process = np.unique(told, return_inverse=True)[1].ravel()
         order = np.argsort(process, kind="stable")
         line, process = at[order], process[order]
@@ -206,6 +441,7 @@ class _Reader:
         # Whoever was left open asks nothing more under its number.
         left = (self.kind[line] == KINDS["info"]) & ~member[line]
         _usual(not (left[:-1] & (process[1:] == process[:-1])).any())
+        self.retired = np.concatenate((self.retired, told[order][left]))
         level = process * (int(depth.max()) + 1) + depth
         deep = np.lexsort((line, level))
         line, level, opens, depth = line[deep], level[deep], opens[deep], depth[deep]
@@ -222,15 +458,14 @@ class _Reader:
         outer = line[place - 1]
         _usual((callback[line[inner]] | callback[outer]).all())
         calls = np.argsort(begun)
-        self.begun, self.ended = begun[calls], ended[calls]
+        return begun[calls], ended[calls]
 
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
         of: dict[str, list[int]] = {}
         for call, line in enumerate(self.begun.tolist()):
-            of.setdefault(self.lines[line].f, []).append(call)
-        _usual("send" in of or "poll" in of)
+            of.setdefault(_word(self.lines[line].f), []).append(call)
         parts = []
         for f, calls in of.items():
             if f == "send":
@@ -287,9 +522,7 @@ class _Reader:
                     offset[at] = place
             if there != key[at] or said != value[at]:
                 raise Unusual
-        # One record acknowledged twice is refused.
-        known = [each for each in zip(offset, key, value, strict=True) if each[0] != NULL]
-        _usual(len({*known}) == len(known))
+        self.known.update(key)
         return _Part(calls, key, offset=offset, value=value)
 
     def _polls(self, calls: list[int]) -> _Part:
@@ -316,14 +549,15 @@ class _Reader:
         _usual(min(offsets, default=0) >= 0)
         column = [[row[at] for row in rows] for at in range(7)]
         told_of = dict(zip(("offset", "to", "end", "answered", "shown"), column[2:], strict=True))
-        return _Part(column[0], column[1], **told_of)
+        return _Part(column[0], column[1], mapped=True, **told_of)
 
     def _of_partitions(self, f: str, calls: list[int]) -> _Part:
         """A row for each partition that is named, or one."""
         of_group = f in CALLBACKS
         told = self._decoded(_OF_GROUP if of_group else _KEYS, self.begun, calls)
         answered: list[int] = []
-        part = _Part([], [], [] if of_group else None, answered=answered)
+        named: list[Value | None] = []
+        part = _Part([], named, [] if of_group else None, answered=answered)
         for call, each in zip(calls, told, strict=True):
             keys = each[1] if of_group else each
             _usual(keys is not None)
@@ -331,7 +565,7 @@ class _Reader:
             _usual(rewinds in (b"", b"null", b"true", b"false"))
             rows = max(len(keys), 1)
             part.call.extend([call] * rows)
-            part.key.extend(keys or [None])
+            named.extend(keys or [None])
             answered.extend([rewinds == b"true"] * rows)
             if part.group is not None:
                 part.group.extend([each[0]] * rows)
@@ -344,7 +578,9 @@ class _Reader:
         for at, (_, end) in zip(where, self._decoded(_OF_KEY, self.ended, good), strict=True):
             _usual(end is not None and end >= 0)
             ends[at] = end
-        return _Part(calls, [key for key, _ in asked], end=ends)
+        keys = [key for key, _ in asked]
+        self.known.update(keys)
+        return _Part(calls, keys, end=ends)
 
     def _committed(self, calls: list[int]) -> _Part:
         """A row for each offset that was told, or one; that there is none is NULL."""
@@ -363,28 +599,46 @@ class _Reader:
         of = [getattr(each, what) for each in self.lines]
         return [of[e] if of[b] is None and e != NULL else of[b] for b, e in pairs]
 
-    def _values(self, parts: list[_Part], order: Ints) -> tuple[pa.Array, pa.Array]:
+    def _values(self) -> tuple[pa.Array, pa.Array]:
         """What was appended and what was returned, as one type."""
-        own = pa.array([each for part in parts for each in _of(part.value, part)])
-        returned = pa.array(self.records[1])
-        if pa.types.is_null(own.type):
-            own = own.cast(returned.type)
-        if not len(returned):
-            returned = returned.cast(own.type)
-        _usual(own.type == returned.type)
-        return own.take(pa.array(order)), returned
+        types = {each.type for of in self.values for each in of} - {pa.null()}
+        _usual(len(types) <= 1)
+        kind = next(iter(types), pa.null())
+        own, returned = (pa.concat_arrays([each.cast(kind) for each in of]) for of in self.values)
+        if self.colon and pa.types.is_string(kind):
+            _usual(not any(pc.any(pc.starts_with(each, ":")).as_py() for each in (own, returned)))
+        return own, returned
 
-    def _nemesis(self, at: Ints) -> list[Event]:
-        fields = Fields(self.source, colon=False)
-        found = []
-        for line in at.tolist():
-            begin = int(self.breaks[line - 1]) + 1 if line else 0
-            end = int(self.breaks[line]) if line < len(self.breaks) else len(self.data)
-            form = jsonlines.decoded(self.source, line + 1, self.data[begin:end].decode())
-            event = jsonlines.event(fields, self.source, line + 1, form)
-            _usual(event.process is None)
-            found.append(event)
-        return found
+
+_WORDS: Final = ("f", "error", "mark", "isolation", "group")
+_KINDS: Final = KINDS | {f":{each}": number for each, number in KINDS.items()}
+_NEMESIS: Final = b":process :nemesis"
+
+
+def _further(line: Any) -> int:
+    """How many entries of the maps of a line follow another one."""
+    told = [each for each in (line.value, line.froms, line.ends, line.to) if each is not NOTHING]
+    found = 0
+    for part in map(msgspec.json.decode, told):
+        for each in part if type(part) is list else ():
+            maps = each if type(each) is list else (each,)
+            found += sum(max(len(of) - 1, 0) for of in maps if type(of) is dict)
+    return found
+
+
+_word: Final = lru_cache(1 << 10)(word)
+
+
+def _refuse_twice(offset: Ints, key: Ints, append: Flags, value: pa.Array) -> None:
+    """Raises Unusual: one record is acknowledged twice, which is refused."""
+    at = np.flatnonzero(append & (offset != NULL))
+    order = at[np.argsort(key[at], kind="stable")]
+    same = key[order[1:]] == key[order[:-1]]
+    if (~same | (offset[order[1:]] > offset[order[:-1]])).all():
+        return
+    numbers = value.dictionary_encode().indices.fill_null(NULL).to_numpy(zero_copy_only=False)
+    told = np.stack((key[at], offset[at], numbers[at]))
+    _usual(np.unique(told, axis=1).shape[1] == len(at))
 
 
 def _refuse_long(data: NDArray[np.uint8], breaks: Ints) -> None:
@@ -396,25 +650,23 @@ def _refuse_long(data: NDArray[np.uint8], breaks: Ints) -> None:
         _usual(np.diff(others, prepend=-1, append=len(piece)).max() <= DIGITS_MAX)
 
 
-def _times(told: list[int | None]) -> tuple[Ints, str]:
-    """Times that rise with every line (events.py)."""
-    if None in told:
-        return np.arange(len(told)), "event"
-    times = np.array(told, np.int64)
-    _usual((times[1:] >= times[:-1]).all())
-    at = np.arange(len(times))
-    _usual(int(times[0]) in TIMES and int(times[-1]) + len(at) in TIMES)
-    return np.maximum.accumulate(times - at) + at, "ns"
-
-
 def _told(raw: Raw) -> bool:
     return raw is not NOTHING and bytes(raw) != b"null"
 
 
 @lru_cache(1 << 12)
-def _error(raw: bytes) -> str | None:
+def _error(raw: bytes, colon: str) -> str | None:
     said = msgspec.json.decode(raw) if raw else None
+    said = _worded(said) if colon else said
     return None if said is None else shown(said, 200)
+
+
+def _worded(value: Any) -> Any:
+    """A value of EDN, whose words are strings here."""
+    _usual(type(value) is not dict)
+    if type(value) is list:
+        return [_worded(each) for each in value]
+    return Keyword(value) if type(value) is str and value.startswith(":") else value
 
 
 def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, Any]]:
@@ -455,7 +707,3 @@ def _of(column: Sequence[Any] | None, part: _Part) -> Sequence[Any]:
 def _column(parts: list[_Part], what: str, order: Ints) -> Ints:
     found = [x for part in parts for x in getattr(part, what) or [NULL] * len(part.call)]
     return np.array(found, np.int64)[order]
-
-
-def _taken(words: Words, at: Ints) -> Words:
-    return Words(words.codes[at], words.names)

@@ -47,7 +47,7 @@ def read_text(path: Path) -> str:
         raise HistoryError(str(path), 0, error.strerror or str(error)) from None
     if not data.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
-    refuse_dense(path, data)
+    refuse_dense(path, brackets(data), len(data))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -55,13 +55,17 @@ def read_text(path: Path) -> str:
         raise HistoryError(str(path), line, f"byte {data[error.start]:#04x} is no UTF-8") from None
 
 
-def refuse_dense(path: Path, data: bytes) -> None:
-    """Raises HistoryError: it is made of brackets."""
-    for what, opening, share in _DENSEST:
-        count = sum(map(data.count, opening))
-        if count > _FEW + len(data) // share:
+def brackets(data: bytes) -> list[int]:
+    """How many collections of each kind begin in it."""
+    return [sum(map(data.count, opening)) for _, opening, _ in _DENSEST]
+
+
+def refuse_dense(path: Path, counts: list[int], length: int) -> None:
+    """Raises HistoryError: the file is made of brackets. counts: of `brackets`."""
+    for count, (what, _, share) in zip(counts, _DENSEST, strict=True):
+        if count > _FEW + length // share:
             most = f"at most one for {share} is read"
-            what = f"{count:,} {what} in {len(data):,} bytes, {most}"
+            what = f"{count:,} {what} in {length:,} bytes, {most}"
             raise HistoryError(str(path), 0, what)
 
 

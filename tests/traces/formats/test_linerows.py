@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
-from kraftcheck.traces.formats import jsonlines, linerows
+from kraftcheck.traces.formats import jepsen, jsonlines, linerows
+from kraftcheck.traces.formats.events import EXTRA, FIELDS
+from kraftcheck.traces.formats.flat_edn import key_number
 from kraftcheck.traces.history import History, HistoryError
 from kraftcheck.traces.rows import history_of
 from tests.traces.checkers.member_worlds import world
@@ -19,6 +22,8 @@ SEND = {"process": 0, "type": "invoke", "f": "send", "value": [["send", "t-0", 1
 SENT = {"process": 0, "type": "ok", "f": "send", "value": [["send", "t-0", [0, 1]]]}
 POLL = {"process": 1, "type": "invoke", "f": "poll", "value": [["poll"]]}
 SHOWN = {"process": 1, "type": "ok", "f": "poll", "value": [["poll", {"t-0": [[0, 1]]}]]}
+OF_NUMBER = SHOWN | {"value": [["poll", {"0": [[0, 1]]}]]}
+NEXT = SEND | {"process": 2, "value": [["send", "0", 2]]}
 GIVEN = {"process": 1, "type": "invoke", "f": "partitions-assigned", "value": ["g", ["t-0"]]}
 ENDED = GIVEN | {"type": "ok"}
 
@@ -28,11 +33,12 @@ def written(path: Path, lines: list[Any]) -> Path:
     return path
 
 
-def compare(path: Path) -> str:
+def compare(path: Path, format: str = jsonlines.NAME) -> str:
     """Raises AssertionError: the two do not agree."""
-    rows = linerows.rows_of(path)
+    rows = linerows.rows_of(path, format)
     try:
-        events: History | None = jsonlines.read(path)
+        read = jsonlines.read if format == jsonlines.NAME else jepsen.read
+        events: History | None = read(path)
     except HistoryError:
         events = None
     if rows is None:
@@ -96,7 +102,11 @@ def _damage(lines: list[dict[str, Any]], draw: random.Random) -> None:
         ([SEND | {"process": "nemesis", "type": "info", "f": "kill"}, POLL, SHOWN], "columns"),
         ([SEND, SENT | {"type": "info"}, SEND], "events"),
         ([SEND | {"txn": 1}, SENT | {"txn": 1}], "events"),
-        ([SEND | {"value": [["send", 0, 1]]}], "events"),
+        ([SEND | {"value": [["send", 0, 1]]}], "columns"),
+        ([SEND | {"value": [["send", 0, 1]]}, POLL, OF_NUMBER], "columns"),
+        ([SEND | {"value": [["send", "0", 1]]}, POLL, OF_NUMBER], "columns"),
+        ([POLL, OF_NUMBER], "columns"),
+        ([SEND | {"value": [["send", 0, 1]]}, NEXT, POLL, OF_NUMBER], "refused"),
         ([SEND | {"value": [["send", "null", 1]]}, POLL], "events"),
         ([SEND | {"value": [["send", "t-0", [1, 2]]]}], "events"),
         ([SEND | {"value": [["send", "t-0", 1 << 63]]}], "events"),
@@ -124,13 +134,133 @@ def test_a_wrong_column_is_seen(
     if wrong == "times":
         monkeypatch.setattr(linerows, "KINDS", {"invoke": 0, "ok": 1, "fail": 3, "info": 2})
     else:
-        pair = linerows._Reader._pair
+        pair = linerows._Reader._paired
 
-        def late(self: Any, at: Any) -> None:
-            pair(self, at)
-            self.ended[:-1] = self.ended[1:]
+        def late(self: Any, at: Any, kept: int) -> Any:
+            begun, ended = pair(self, at, kept)
+            ended[:-1] = ended[1:]
+            return begun, ended
 
-        monkeypatch.setattr(linerows._Reader, "_pair", late)
+        monkeypatch.setattr(linerows._Reader, "_paired", late)
     with pytest.raises(AssertionError):
         for seed in range(150):
             compare(written(tmp_path / "h", lines_of(seed)))
+
+
+# -- EDN
+
+
+def edn_of(lines: list[dict[str, Any]], draw: random.Random) -> str:
+    """As Jepsen writes it: keys are numbers, or words, or strings."""
+    keys = draw.choice(("number", "word", "string"))
+
+    def text(value: Any, at: str = "") -> str:
+        if isinstance(value, dict):
+            pairs = (f"{text(key, 'map')} {text(each)}" for key, each in value.items())
+            return "{" + ", ".join(pairs) + "}"
+        if isinstance(value, list):
+            return "[" + " ".join(map(text, value)) + "]"
+        if isinstance(value, str) and value[:2] == "t-" and value[2:].isdecimal():
+            return {"number": value[2:], "word": f":{value}", "string": f'"{value}"'}[keys]
+        if isinstance(value, str):
+            return f":{value}" if at or value in ("send", "poll") else f'"{value}"'
+        return "nil" if value is None else str(value).lower()
+
+    def event(line: dict[str, Any]) -> str:
+        pairs = (
+            f":{key} {text(value, 'word' if key in WORDS else '')}" for key, value in line.items()
+        )
+        return "{" + ", ".join(pairs) + "}"
+
+    return "".join(event(each) + "\n" for each in lines)
+
+
+WORDS = ("type", "f", "isolation", "process")
+
+
+@pytest.mark.parametrize("piece", [300, linerows.CHUNK])
+def test_columns_of_edn_are_what_events_say(
+    piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linerows, "CHUNK", piece)
+    found: Counter[str] = Counter()
+    path = tmp_path / "h"
+    for seed in range(300):
+        draw = random.Random(seed)
+        lines = lines_of(seed % 100)
+        if seed >= 100:
+            _damage(lines, draw)
+        text = edn_of(lines, draw)
+        if seed >= 200:
+            text = _spoiled(text, draw)
+        path.write_text(text)
+        found[compare(path, jepsen.NAME)] += 1
+    assert found["columns"] > 60 and found["refused"] > 50, found
+
+
+def _spoiled(text: str, draw: random.Random) -> str:
+    """With one piece put in place of another, or twice."""
+    at, other = sorted(draw.randrange(len(text)) for _ in range(2))
+    put = draw.choice((" ", ",", "nil", "null", ":", '"', "{", "]", "1.0", "#", text[at:other][:9]))
+    return text[:at] + put + text[at + draw.randrange(3) :]
+
+
+def test_pieces_of_json_are_as_good_as_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linerows, "CHUNK", 300)
+    found = Counter(compare(written(tmp_path / "h", lines_of(seed))) for seed in range(100))
+    assert found["columns"] > 70, found
+
+
+SAID = '{:index 0, :process 0, :type :invoke, :f :send, :value [[:send 1 "a b"]]}\n'
+OK = '{:index 1, :process 0, :type :ok, :f :send, :value [[:send 1 [0 "a b"]]]}\n'
+ASKED = "{:process 1, :type :invoke, :f :poll, :value [[:poll]]}\n"
+KILLED = '{:process :nemesis, :type :info, :f :kill, :value #{"n1" {:a \\b}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (SAID + OK, "columns"),
+        (SAID + KILLED + OK + KILLED, "columns"),
+        ("#jepsen.history.Op" + SAID + "#jepsen.history.Op" + OK, "columns"),
+        (SAID + OK.replace(":ok", ":info").replace("}\n", ", :error [:timeout 1]}\n"), "events"),
+        (SAID + SAID.replace("0,", "3,", 1).replace(":invoke", ":info, :error [:a 1]"), "columns"),
+        (SAID + OK.replace("}\n", ', :error {:a "b"}}\n'), "events"),
+        (SAID.replace("}\n", ', :more "a, :b 1 {"}\n') + OK, "columns"),
+        (SAID.replace('"a b"', ":a") + OK.replace('"a b"', ":a"), "events"),
+        (SAID.replace('"a b"', "1N") + OK.replace('"a b"', "1"), "events"),
+        (SAID.replace('"a b"', "1.0") + OK.replace('"a b"', "1"), "refused"),
+        (SAID.replace('"a b"', "null") + OK.replace('"a b"', "nil"), "refused"),
+        (SAID.replace(":index 0", ":index 0, :index 0") + OK, "refused"),
+        (SAID.replace(":index 0, ", ":index 0 ") + OK, "events"),
+        (
+            ASKED + ASKED.replace(":invoke", ":ok").replace("[:poll]", "[:poll {1 [[0 5]]}]"),
+            "columns",
+        ),
+        (
+            ASKED
+            + ASKED.replace(":invoke", ":ok").replace("[:poll]", "[:poll {1 [[0 5]], 1 [[1 6]]}]"),
+            "refused",
+        ),
+        (
+            ASKED
+            + ASKED.replace(":invoke", ":ok").replace(
+                "[:poll]", '[:poll {1 [[0 5]], "1" [[1 6]]}]'
+            ),
+            "columns",
+        ),
+    ],
+)
+def test_what_is_usual_of_edn(text: str, found: str, tmp_path: Path) -> None:
+    path = tmp_path / "h"
+    path.write_text(text)
+    assert compare(path, jepsen.NAME) == found
+
+
+def test_keys_of_events_have_a_number_each() -> None:
+    keys = [f":{each} " for each in (*FIELDS, *EXTRA)]
+    of = [np.array([ord(each[at]) for each in keys], np.uint8) for at in (1, 2)]
+    numbers = key_number(of[0], of[1], np.array([len(each) - 1 for each in keys]))
+    assert len({*numbers.tolist()}) == len(keys) and numbers.max() < 56
