@@ -32,6 +32,7 @@ from kraftcheck.traces.checkers.findings import Across, Broken, Evidence, graves
 from kraftcheck.traces.checkers.search import Limits, check_object
 from kraftcheck.traces.checkers.sequential import REFUSED, Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
+from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
     ACCEPT,
     ACKNOWLEDGE,
@@ -129,6 +130,7 @@ class Shares(NamedTuple):
         return tuple(dict.fromkeys(each.key for each in self.sent))
 
 
+@no_collection()
 def shares_of(history: History) -> Shares | None:
     """Raises HistoryError: a member of two groups, or of what it was never shown an
     acknowledgement.
@@ -194,6 +196,7 @@ def _known_from(each: Operation) -> tuple[int, int]:
     return (each.invoked if moment is None else moment, each.index)
 
 
+@no_collection()
 def as_fetches(history: History) -> History:
     """The first poll that shows a record, as a fetch of nobody who reads another one: a share group
     delivers in any order, and again.

@@ -291,15 +291,15 @@ def _within(event: Event, outer: Event) -> bool:
 
 
 def _ending(event: Event, stack: list[tuple[Event, int]]) -> int:
-    """Which of a process's open operations a completion ends: the last one, or of several
-    acknowledgements the first with its value.
+    """Which of a process's open operations a completion ends: the last one; where there are
+    acknowledgements, the last of its verb, and of those the last with its value.
     """
-    named = (event.f, event.value)
-    if ACKNOWLEDGE in {event.f, stack[-1][0].f}:
-        same = (at for at, (open_, _) in enumerate(stack) if open_.f == event.f)
-        if event.f == ACKNOWLEDGE:
-            same = (at for at, (open_, _) in enumerate(stack) if (open_.f, open_.value) == named)
-        return next(same, -1)
+    if ACKNOWLEDGE not in {event.f, stack[-1][0].f}:
+        return -1
+    for at in range(len(stack) - 1, -1, -1):
+        begun = stack[at][0]
+        if begun.f == event.f and (event.f != ACKNOWLEDGE or begun.value == event.value):
+            return at
     return -1
 
 
