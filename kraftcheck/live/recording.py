@@ -42,6 +42,7 @@ from kraftcheck.live.libraries import load
 from kraftcheck.live.library import ClientError, Configured, Library, LibraryError
 from kraftcheck.live.properties import told as written
 from kraftcheck.live.rest import settle
+from kraftcheck.live.sharers import drain
 from kraftcheck.live.topics import (
     MIN_ISR,
     UNCLEAN,
@@ -55,8 +56,10 @@ from kraftcheck.live.topics import (
 )
 from kraftcheck.live.workloads import WORKLOADS, group_of
 
+SHARES = "shares"
 TRANSACTIONS = "transactions"
-"""The workload whose producers write in transactions (WORKLOADS)."""
+"""The workloads whose consumers are a share group, and whose producers write in transactions
+(WORKLOADS)."""
 INSTANCE = "group.instance.id"
 TOLD_S = 0.5
 REBALANCE_S = 350.0
@@ -190,7 +193,8 @@ def record(
                 at_rest = cluster is None or _settled(cluster, plan)
             faults = nemesis.faults if nemesis else []
             told("reading everything once more")
-            complete = (read_all(setting, {}) and at_rest) or None
+            drained = plan.workload != SHARES or drain(setting, group_of(plan.topic), {})
+            complete = (read_all(setting, {}) and at_rest and drained) or None
             lines = journal.lines
         # Logs on disks hold what was there before as well.
         own = there is None or not there.records
@@ -327,7 +331,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "unclean_election": plan.unclean_election,
         "isolation": "read_committed",
         "reads_from": "leader",
-        "consumers": "listen" if plan.workload == "groups" else "assign",
+        "consumers": {"groups": "listen", SHARES: "share"}.get(plan.workload, "assign"),
         "reset": "earliest",
         "rebalance_s": REBALANCE_S,
         "transaction_s": TRANSACTION_S,
@@ -450,7 +454,7 @@ def _with_topic(bootstrap: str, plan: Plan, patience: float) -> tuple[Plan, Stan
         there = standing(bootstrap, plan.properties, admin, plan.topic, plan.partitions)
     except TopicError as error:
         raise RecordingError(str(error)) from None
-    if there.records and plan.workload == "groups":
+    if there.records and plan.workload in ("groups", SHARES):
         raise RecordingError(
             f"topic {plan.topic} has records already, and members of a group would begin with "
             "those: name a topic without any"

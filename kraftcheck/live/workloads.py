@@ -1,8 +1,9 @@
-"""What clients of a recording do: read and write a log, share it as a group, or write it in
-transactions.
+"""What clients of a recording do: read and write a log, read it as a group or a share group, or
+write it in transactions.
 
 log: producers, and consumers that are assigned every partition. groups: consumers subscribe and
-commit what they have read, so that partitions move between them. transactions: producers write
+commit what they have read, so that partitions move between them. shares: members of a share group
+accept, release, reject and renew single records. transactions: producers write
 several records at once or not at all, and abort some on purpose.
 """
 
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from kraftcheck.live.clients import Setting, ask_offsets, connected, consume, produce
 from kraftcheck.live.library import ClientError, Sender
 from kraftcheck.live.members import Member
+from kraftcheck.live.sharers import Member as Sharer
 
 Role = Callable[[Setting, int, Mapping[str, Any]], None]
 
@@ -24,6 +26,8 @@ POLLS = (60, 240)
 """From joining to leaving."""
 COMMITS = 0.7
 """Of polls, the share after which a member commits."""
+EXPLICIT = 0.5
+"""Of members of share groups, the share that acknowledges explicitly."""
 AGAIN_S = 0.5
 """From a producer that could not begin to the next."""
 
@@ -55,6 +59,25 @@ def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
                 if setting.done.is_set():
                     break
                 member.poll()
+                if draw.random() < COMMITS:
+                    member.commit()
+        finally:
+            member.leave()
+
+
+def share(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
+    """Members of the topic's share group, one after the other, half of which acknowledge
+    explicitly.
+    """
+    draw = random.Random(at)
+    while not setting.done.is_set():
+        explicit = draw.random() < EXPLICIT
+        member = Sharer(setting, group_of(setting.topic), options, explicit=explicit)
+        try:
+            for _ in range(draw.randint(*POLLS)):
+                if setting.done.is_set():
+                    break
+                member.poll(draw)
                 if draw.random() < COMMITS:
                     member.commit()
         finally:
@@ -129,5 +152,6 @@ def _initialised(
 WORKLOADS: Mapping[str, Workload] = {
     "log": Workload(produce, consume),
     "groups": Workload(produce, subscribe, apart=True),
+    "shares": Workload(produce, share),
     "transactions": Workload(transact, consume),
 }
