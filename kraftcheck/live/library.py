@@ -139,6 +139,7 @@ class Shown(NamedTuple):
     partition: int
     offset: int
     times: int
+    """Its delivery count; 0: not told."""
     value: bytes
 
 

@@ -45,7 +45,10 @@ class Member:
         self._due: list[tuple[int, int, str]] = []
         self._open: dict[tuple[int, int], str] = {}
         """Acknowledgements that were sent, by partition and offset."""
-        self._renewed: set[tuple[int, int]] = set()
+        self._counts: dict[tuple[int, int], int] = {}
+        """Of each record, how often it was delivered when it was shown last."""
+        self._renewed: dict[tuple[int, int], int] = {}
+        """Records that are to come back, with their delivery counts."""
         more = EXPLICIT if explicit else {}
         self._sharer: Sharer = library.sharer(setting.bootstrap, group, {**options, **more})
         self._sharer.subscribe(setting.topic)
@@ -63,10 +66,10 @@ class Member:
             self._event("fail", "share-poll", None, error=str(error))
             return 0
         self._hear()
-        news = [each for each in records if (each.partition, each.offset) not in self._renewed]
+        news = [each for each in records if self._renewed.pop(_place(each), None) != each.times]
         self._event("ok", "share-poll", self._by_key(news))
         self._due = [(each.partition, each.offset, self._kind(draw)) for each in records]
-        self._renewed = set()
+        self._counts.update((_place(each), each.times) for each in records)
         if self._explicit and self._due:
             self._sharer.acknowledge(self._due)
         return len(news)
@@ -117,7 +120,7 @@ class Member:
                 if each.error is None:
                     self._acknowledge("ok", partition, offset)
                     if self._open[partition, offset] == "renew":
-                        self._renewed.add((partition, offset))
+                        self._renewed[partition, offset] = self._counts[partition, offset]
                 else:
                     kind = "fail" if each.error in REFUSED else "info"
                     self._acknowledge(kind, partition, offset, error=each.error)
@@ -139,6 +142,10 @@ class Member:
             row = [each.offset, value, each.times] if each.times else [each.offset, value]
             found.setdefault(self._setting.key(each.partition), []).append(row)
         return found
+
+
+def _place(each: Shown) -> tuple[int, int]:
+    return each.partition, each.offset
 
 
 def drain(setting: Setting, group: str, options: Mapping[str, Any]) -> bool:

@@ -303,27 +303,31 @@ def doubly_held(
     deliveries: Sequence[Delivery], lock: int, trouble: Mapping[int, Sequence[int]]
 ) -> tuple[Delivery, Delivery] | None:
     """Two members of whom each had the record within the time of the other's lock."""
+    given = {each.process: list(trouble.get(each.process, ())) for each in deliveries}
+    for each in deliveries:
+        ends = (a.invoked for a in each.acks if a.kind != RENEW and a.outcome != FAIL)
+        given[each.process] += ends
     for one, other in combinations(deliveries, 2):
         if one.process != other.process and not (
-            _after_lock(one, other, lock, trouble) or _after_lock(other, one, lock, trouble)
+            _after_lock(one, other, lock, given[one.process])
+            or _after_lock(other, one, lock, given[other.process])
         ):
             return one, other
     return None
 
 
-def _after_lock(
-    one: Delivery, other: Delivery, lock: int, trouble: Mapping[int, Sequence[int]]
-) -> bool:
-    """Whether `other` may be the later one, and the lock of `one` may have ended before it."""
+def _after_lock(one: Delivery, other: Delivery, lock: int, given: Sequence[int]) -> bool:
+    """Whether `other` may be the later one, and the lock of `one` may have ended before it.
+
+    given: when the member of `one` may have given the record back.
+    """
     if one.invoked > other.completed:
         return False
     renewed = (a for a in one.acks if a.kind == RENEW and a.completed < other.invoked)
     starts = [one.invoked, *(a.invoked for a in renewed if a.outcome == OK)]
     if other.completed >= max(starts) + lock:
         return True
-    ended = [a.invoked for a in one.acks if a.kind != RENEW and a.outcome != FAIL]
-    ended += [at for at in trouble.get(one.process, ()) if at > one.invoked]
-    return any(at < other.completed for at in ended)
+    return any(one.invoked < at < other.completed for at in given)
 
 
 def miscounted(deliveries: Sequence[Delivery]) -> tuple[Delivery, Delivery] | None:

@@ -133,8 +133,10 @@ def locks_broken(deliveries: Sequence[Delivery], lock: int) -> bool:
                         continue
                     sure = [a for a in first.acks if a.kind == RENEW and a.outcome == OK]
                     until = max([at, *(a.invoked for a in sure if a.completed < later.invoked)])
-                    given = [a for a in first.acks if a.kind != RENEW and a.outcome != FAIL]
-                    fine = fine or then >= until + lock or any(a.invoked < then for a in given)
+                    mine = (a for d in deliveries if d.process == first.process for a in d.acks)
+                    given = (a.invoked for a in mine if a.kind != RENEW and a.outcome != FAIL)
+                    fine = fine or then >= until + lock
+                    fine = fine or any(first.invoked < moment < then for moment in given)
         if not fine:
             return True
     return False
@@ -224,7 +226,7 @@ class World:
 
     def poll(self) -> None:
         member = self.draw.choice(self.members)
-        shown = []
+        shown: list[tuple[int, int, int]] = []
         for offset in range(len(self.log)):
             self.expire(offset)
             if self.state[offset][0] == "available" and len(shown) < 3:
