@@ -31,6 +31,16 @@ Kafka_Acquired(row, offsets, member) ==
                  !.gap = IF kept THEN last + 1 ELSE 0,
                  !.gapEnd = IF kept THEN @ ELSE 0]
 
+(* names-refusals: that a request goes beyond the end is told by the last   *)
+(* record that is cached up to its end.                                     *)
+Kafka_RefusedAs(row, m) ==
+  LET cached == {o \in Offsets : row.cells[o].state # "None" /\ o <= m.last}
+      known == {o \in cached : o <= LargerOf(m.first, row.start)}
+  IN CASE "names-refusals" \notin Entries ->
+            IF m.last >= row.end THEN "INVALID_REQUEST" ELSE "INVALID_RECORD_STATE"
+       [] known # {} /\ m.last \notin cached -> "INVALID_REQUEST"
+       [] OTHER -> "INVALID_RECORD_STATE"
+
 (* held-back: what is cached before the start offset holds the start back   *)
 (* as long as it is not done.  start-returns: the start goes back to the    *)
 (* end of what was cached, or to a window, that the log start has passed.   *)
