@@ -70,7 +70,7 @@ MOVES: Final[dict[Callable[[KafkaShares, Stream], bool], tuple[int, ...]]] = {
     _some(MoveLeader): (0, 2, 5),
     _some(Recreate): (0, 1, 3),
     _some(MoveShareCoordinator): (0, 2, 5),
-    _some(MoveLogStart): (0, 0, 2),
+    _some(MoveLogStart): (0, 1, 3),
 }
 """How often each kind may be taken, of which a run draws one."""
 

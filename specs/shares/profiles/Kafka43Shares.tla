@@ -12,6 +12,19 @@ CONSTANT Entries
 Kafka_MovedGap(row, start) ==
   IF "window-stays" \in Entries THEN row.gap ELSE LargerOf(row.gap, start)
 
+(* archived-unlocked: what the log start archives has no lock any more.     *)
+Kafka_MovedStart(row) ==
+  LET kept == WindowIsActive(row) /\ row.end > row.logStart
+  IN IF row.logStart <= row.start THEN row
+     ELSE [row EXCEPT !.start = row.logStart, !.end = LargerOf(@, row.logStart),
+                      !.gap = IF kept THEN Kafka_MovedGap(row, row.logStart) ELSE 0,
+                      !.gapEnd = IF kept THEN @ ELSE 0,
+                      !.cells = [o \in Offsets |->
+                         IF o < row.logStart /\ @[o].state = "Available"
+                         THEN [@[o] EXCEPT !.state = "Archived", !.final = TRUE,
+                                           !.expired = @ /\ "archived-unlocked" \notin Entries]
+                         ELSE @[o]]]
+
 (* late-acknowledgement: all that lies before the start offset is answered  *)
 (* without an error.                                                        *)
 Kafka_Skips(row, offset) ==
