@@ -61,6 +61,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * The leader of a share partition, whichever broker it is: a SharePartition of Kafka, and another one
@@ -193,10 +195,12 @@ public final class Leader extends Node {
 
     private void fetch(int member) {
         if (partition == null) {
-            partition = Mirror.made(SharePartition.class, "g", OF, leaderEpoch, maxInFlight, maxDelivery, LOCK_MS,
+            List<Object> given = new ArrayList<>(since44());
+            given.addAll(0, List.of("g", OF, leaderEpoch, maxInFlight, maxDelivery, LOCK_MS,
                     timer, Time.SYSTEM, persister, replicas, configs, SharePartition.SharePartitionState.EMPTY,
                     Mirror.standInOf(SharePartitionManager.SharePartitionListener.class, Leader::unheard),
-                    Mirror.standInOf(SharePartitionMetrics.class, Leader::unheard));
+                    Mirror.standInOf(SharePartitionMetrics.class, Leader::unheard)));
+            partition = Mirror.made(SharePartition.class, given.toArray());
             partition.maybeInitialize();
             return;
         }
@@ -231,6 +235,19 @@ public final class Leader extends Node {
             });
             deliver(member, shown);
         }
+    }
+
+    /** In place of the replica manager, and what is new: the queue of dead letters is off. */
+    private List<Object> since44() {
+        Class<?> configured = Mirror.type(
+                "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider", "java.lang.Object");
+        if (!Mirror.has(configured, "errorsDLQTopicName", 1)) {
+            return List.of();
+        }
+        String share = "org.apache.kafka.server.share.";
+        return List.of(Mirror.standIn(Mirror.type(share + "PartitionMetadataProvider"), Leader::unheard),
+                (Consumer<Object>) waiting -> { }, Mirror.made(configured, configs), (Supplier<Boolean>) () -> false,
+                Mirror.standIn(Mirror.type(share + "dlq.ShareGroupDLQManager"), Leader::unheard));
     }
 
     private static Object unheard(Object self, Method method, Object[] in) {
