@@ -1,5 +1,6 @@
-"""Histories that were made up, one operation after the other, each answered at once; and what it
-costs to judge them as they grow.
+"""Make up histories, each operation answered at once, and measure what judging them costs.
+
+The cost is measured as they grow.
 
 Times are processor times of one run: from operations to columns, from columns to a verdict, and the
 whole of `check_history` (the logs by themselves as well). Memory is what the columns and their

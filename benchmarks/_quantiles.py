@@ -25,8 +25,9 @@ def quantile(samples: Sequence[float | None], q: float) -> float:
 
 
 def interval(samples: Sequence[float | None], q: float) -> tuple[float, float]:
-    """Two samples that hold the q-quantile with CONFIDENCE: 0 or infinite at a side where even the
-    smallest or the largest sample does not bound it.
+    """Give two samples that hold the q-quantile with CONFIDENCE.
+
+    A side is 0 or infinite where even the smallest or the largest sample does not bound it.
     """
     count, order = len(samples), ranked(samples)
     half = (1 - CONFIDENCE) / 2

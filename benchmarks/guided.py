@@ -223,8 +223,10 @@ def reliable(others: Sequence[Set[Any]]) -> set[Any]:
 
 
 def spread(values: Sequence[float | None], form: str = ",.1f") -> str:
-    """The median, with two values that hold that of all seeds with 95 %; of fewer than six, with
-    the least and the largest. None is larger than any."""
+    """Give the median, with two values that hold that of all seeds with 95 %.
+
+    With fewer than six values these are the least and the largest. None is larger than any.
+    """
     ordered = ranked(values)
     least, most = interval(values, 0.5) if len(ordered) > 5 else (ordered[0], ordered[-1])
     told = [

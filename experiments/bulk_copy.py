@@ -57,7 +57,7 @@ class Keyed:
 
 
 class Large(Confluent):
-    """The library, with large keys. (Values are numbers, in histories.)"""
+    """The library, with large keys (values are numbers, in histories)."""
 
     def sender(self, bootstrap: str, options: Options) -> ConfluentSender:
         sender = super().sender(bootstrap, options)
@@ -77,7 +77,7 @@ class Writer:
         self._offsets: dict[int, int] = {}
 
     def begin(self, sizes: list[int]) -> None:
-        """Writes records with keys of these sizes. (Values are numbers, in histories.)"""
+        """Writes records with keys of these sizes (values are numbers, in histories)."""
         self._offsets = {}
         values = [self._setting.values.next() for _ in sizes]
         asked = [["send", KEY, value] for value in values]

@@ -71,8 +71,9 @@ class Quorum:
         return Program(self._cluster.tool(BROKER, str(REMOVE), *words))
 
     def voters(self, name: str) -> tuple[list[str], int]:
-        """The last set that it has read, by its log, and at which offset of the metadata; one that
-        has just started: none, -1.
+        """Give the last set of voters that it has read by its log, and at which metadata offset.
+
+        For one that has just started: none, and -1.
         """
         told, at = (SET.findall(self._cluster.log(name)) or [("", "-1")])[-1]
         numbers = {int(number) for number in KEY.findall(told)}
@@ -98,8 +99,9 @@ class Quorum:
         click.echo(f"         {name}: {'; '.join(lines)[:300]}")
 
     def restart(self, names: Sequence[str]) -> None:
-        """Starts those whose processes have ended meanwhile, as they do if what was committed is to
-        be cut.
+        """Start those whose processes have ended meanwhile.
+
+        They end if what was committed is to be cut.
         """
         within(lambda: not any(map(self._cluster.is_running, names)), ENDS_S)
         for name in names:

@@ -121,8 +121,9 @@ class Application(Program):
         return self.finish()
 
     def write(self, *, more: bool = False) -> None:
-        """Begins a transaction, with what it has read since the last one that is committed; more:
-        goes on in it with what it has read since.
+        """Begin a transaction, and send what was read since the last committed one.
+
+        more: go on in the same transaction with what was read since.
         """
         self._send("more" if more else "write")
 
@@ -132,9 +133,10 @@ class Application(Program):
         return self._placed(self.do("place"))
 
     def at_once(self, *, heavy: bool = False) -> str:
-        """As `write` and then `place`, without waiting between: the history has the one when both
-        are done. heavy: a record that its topic refuses is on its way before, of which
-        the history tells nothing. Returns as `copy` does.
+        """Do `write` and then `place`, without waiting between them.
+
+        The history has the one when both are done. heavy: a record that its topic refuses is on its
+        way before, of which the history tells nothing. Returns as `copy` does.
         """
         answer = self._send("heavy" if heavy else "all")
         self._event("invoke", "send-offsets", self._place(), **self._txn)

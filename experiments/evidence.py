@@ -167,11 +167,12 @@ def write(
 
 
 @contextmanager
-def asked(
+def asking_brokers(
     cluster: Cluster, folder: Path, names: Sequence[str], *, partitions: int
 ) -> Iterator[None]:
-    """Meanwhile each of these brokers is asked what it knows of so many partitions of the topic,
-    whether it leads them, and what it hears of the quorum.
+    """Meanwhile ask each of these brokers about so many partitions of the topic.
+
+    It is asked what it knows of them, whether it leads them, and what it hears of the quorum.
     """
     brokers = {}
     for name in names:
@@ -192,8 +193,10 @@ def begun(history: Path) -> list[str]:
 
 
 def judge(folder: Path) -> None:
-    """Prints what `kraftcheck check` says of a history, and `conform` of the transaction log and of
-    answers of brokers, where those are there."""
+    """Print the verdict of `kraftcheck check` on a history, and of `conform` where it applies.
+
+    `conform` judges the transaction log and answers of brokers, where those are there.
+    """
     verbs = {"check": folder / HISTORY} if (folder / HISTORY).exists() else {}
     if any((folder / name).exists() for name in (txnlog.TRANSACTIONS, ANSWERS)):
         verbs["conform"] = folder

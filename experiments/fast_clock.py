@@ -1,5 +1,4 @@
-"""Z202 on a real cluster: a group is assigned nothing anew until the clock of a former coordinator
-is reached.
+"""Z202 on a real cluster: a group stalls until a former coordinator's clock is reached.
 
 See finds/Z202/README.md for the story, the settings and the control.
 """

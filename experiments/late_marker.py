@@ -62,8 +62,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 
 def sends_again_in(cluster: Cluster, of: str = COORDINATOR, to: str = LEADER) -> float:
-    """Seconds until the kernel of one host sends again what was in a connection to another one that
-    it has closed; infinite, if there is none.
+    """Give the seconds until one host retransmits on a closed connection to another.
+
+    The host has closed it and the kernel sends again what was in it; infinite, if there is none.
     """
     words = ["ss", "-Htno", "state", "fin-wait-1", "dst", cluster.node(to).address]
     said = subprocess.run(cluster.on(of, words), capture_output=True, text=True, check=True).stdout

@@ -36,7 +36,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             lambda: broken(cluster, partition),
             lambda: moved(partition, (B2, B3)),
         ]
-        with evidence.asked(cluster, folder, HOSTS, partitions=1):
+        with evidence.asking_brokers(cluster, folder, HOSTS, partitions=1):
             for step in reversed(steps) if control else steps:
                 step()
             stuck = not back(cluster, partition)
@@ -65,8 +65,9 @@ def back(cluster: Cluster, partition: Partition) -> bool:
 
 
 def with_second(cluster: Cluster, min_insync: int = 1) -> Partition:
-    """Gives b1 a second directory, and makes t-0 on b1, which leads, and b2: it is in that, as the
-    first one has a log.
+    """Give b1 a second directory, and put t-0 on b1, which leads, and on b2.
+
+    The replica is in the second directory, as the first one has a log.
     """
     partition = Partition(cluster, B1, B1, (B1, B2))
     partition.ask("TopicCommand", B1, "--create", "--topic", "first", "--replica-assignment", "1")

@@ -1,5 +1,4 @@
-"""Z170 on Kafka's own partition, without a cluster: does a fetch of an old leadership count in a
-later one?
+"""Z170 on Kafka's own partition: does a fetch of an old leadership count in a later one?
 
 See finds/Z170/README.md for the story, the settings and the control.
 

@@ -1,5 +1,4 @@
-"""Z213 on a real cluster: a transaction for a topic that was made anew can be neither committed nor
-aborted.
+"""Z213 on a real cluster: a transaction for a recreated topic can be neither committed nor aborted.
 
 See finds/Z213/README.md for the story, the settings and the control.
 """

@@ -165,8 +165,10 @@ def deleted(cluster: Cluster, x: str, admin: AdminClient, forget: Callable[[], N
 def shrunk(
     cluster: Cluster, folder: Path, partition: Partition, forget: Callable[[], None]
 ) -> bool:
-    """Whether records are lost that were acknowledged without the broker that X takes for one of
-    the ISR."""
+    """Say whether records are lost that the broker outside X's idea of the ISR never had.
+
+    They were acknowledged without the broker that X takes for one of the ISR.
+    """
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         greet(scene, {})
         scene.pause(LATE)
@@ -198,8 +200,10 @@ def shrunk(
 def given_twice(
     cluster: Cluster, folder: Path, partition: Partition, forget: Callable[[], None]
 ) -> bool:
-    """Whether records are lost that were acknowledged: their producer has the id of another one,
-    whose records they are taken for."""
+    """Say whether acknowledged records are lost because a producer id was given twice.
+
+    They are taken for records of the other producer with the id.
+    """
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         scene.moves = []
         greet(scene, GREETING)
@@ -265,14 +269,15 @@ def told_of(cluster: Cluster, name: str, end: int) -> list[str]:
 
 
 def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
-    """Leaders stand still one after the other, until X leads and has taken up its work: a moment
-    later, when its first record is committed. Raises ClusterError: it does not.
+    """Pause leaders one after the other, until X leads and has taken up its work.
+
+    It has when its first record is committed, a moment later. Raises ClusterError: it does not.
     """
     for _ in range(ROUNDS):
         leader = quorum.leader(VOTERS)
         if leader == x:
             active = f"{ACTIVE} {quorum.epoch(x)}"
-            until(partial(said, cluster, x, active), f"{x} takes up its work", 30)
+            until(partial(has_logged, cluster, x, active), f"{x} takes up its work", 30)
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
@@ -283,7 +288,7 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
     raise ClusterError(f"{x} does not lead")
 
 
-def said(cluster: Cluster, name: str, line: str) -> bool:
+def has_logged(cluster: Cluster, name: str, line: str) -> bool:
     return line in cluster.log(name)
 
 

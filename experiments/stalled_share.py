@@ -118,8 +118,9 @@ def write(cluster: Cluster, known: list[str], count: int) -> None:
 
 
 def receive(cluster: Cluster, known: list[str], most: int, seconds: int) -> list[int]:
-    """The offsets that Kafka's own share consumer is given of the group, until that many seconds
-    are over without a record.
+    """Give the offsets that Kafka's own share consumer receives of the group.
+
+    It stops when that many seconds are over without a record.
     """
     words = ["--topic", TOPIC, "--group", GROUP, "--timeout-ms", str(seconds * 1000)]
     words += ["--max-messages", str(most), "--formatter-property", "print.offset=true"]

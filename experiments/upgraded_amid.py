@@ -78,8 +78,10 @@ def until(among: Sequence[Application], true: Callable[[], bool], seconds: float
 
 
 def answer(partition: Partition, leader: Application) -> None:
-    """The leader of the group polls until its assignment is recorded, and no longer: then it would
-    hear its own. Raises ClusterError: it is not, within REBALANCE_S.
+    """Poll as the leader of the group until its assignment is recorded, and no longer.
+
+    It would hear its own assignment then. Raises ClusterError: it is not recorded within
+    REBALANCE_S.
     """
     words = ("--describe", "--group", GROUP, "--state")
     deadline = time.monotonic() + REBALANCE_S

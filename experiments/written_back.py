@@ -92,8 +92,10 @@ def roll(at: Path, size: int, control: bool) -> None:
 
 
 def lacks_records(at: Path, size: int) -> bool:
-    """Whether the first segment has less than 5 + 3, nothing in it is torn, and the next one has
-    some."""
+    """Say whether the first segment lacks records while nothing in it is torn.
+
+    It has less than 5 + 3, and the next segment has some.
+    """
     first, second = batches(at / "0.log", size), batches(at / "5.log", size)
     return len(first) < 8 and b"?" not in first and second[:1] == [NEW]
 
@@ -158,8 +160,10 @@ CASES: Final = {
 def tried(
     folder: Path, kind: str, case: Case, control: bool, draw: random.Random
 ) -> tuple[int, int, float]:
-    """Of how many partitions that is so, how many have something of what was written last, and how
-    many seconds after it the power was cut."""
+    """Count the partitions that lack records, and those that have something of the last write.
+
+    Also give the seconds between that write and the power cut.
+    """
     with disk(folder, kind):
         places = [(folder / str(number), BATCHES[number % len(BATCHES)]) for number in range(FILES)]
         for at, size in places:

@@ -139,8 +139,10 @@ def _said(label: str, text: str) -> list[tuple[str, str]]:
 
 
 def _simulated(found: Bug) -> list[tuple[str, str]]:
-    """The commands by which a stored run of it is found again: a schedule, or so many runs of a
-    seed; nothing where no run is known."""
+    """Give the commands by which a stored run of a bug is found again.
+
+    That is a schedule, or so many runs of a seed; nothing where no run is known.
+    """
     hunt, known = hunt_of(found), stored_witnesses().get(found.id, {})
     oracle = next((each for each in FINDERS if each in known), None)
     if hunt is None or oracle is None:

@@ -319,8 +319,10 @@ def conform(
 
 
 def _judged(folder: Path, manifest: Manifest, place: Backend, screen: Screen) -> dict[str, Any]:
-    """The job writes a summary of its own: what other verbs have found is kept beside it, and is
-    put back if the job fails."""
+    """Run the job, which writes a summary of its own.
+
+    What other verbs have found is kept beside it, and is put back if the job fails.
+    """
     before = artifacts.without_parts(artifacts.read_json(folder / artifacts.SUMMARY), [CONFORM])
     begin = monotonic()
     try:
@@ -422,8 +424,7 @@ def check_place(name: str, master: str | None) -> None:
 
 
 def use_java(launcher: str | None = None) -> None:
-    """Takes this Java, or the one that is found, for all that is started by this process and its
-    workers."""
+    """Use this Java, or the one that is found, in this process and its workers."""
     os.environ["JAVA_HOME"] = str(java_home(find_java(launcher)))
 
 

@@ -170,8 +170,9 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
 def _with_bug(
     found: Bug | None, models: list[CoverModel], *, chosen: bool
 ) -> tuple[type | None, list[CoverModel], Consulted]:
-    """What replaces the reference's rules, the graphs of the bug's protocol, and where the answers
-    of the replacement are counted.
+    """Give what replaces the reference's rules, and the graphs of the bug's protocol.
+
+    Also where the answers of the replacement are counted.
 
     Raises BadInput for a bug that replaces nothing, and for graphs chosen by name that
     are of the other protocol.
@@ -191,8 +192,10 @@ def _with_bug(
 
 
 def _never(consulted: Consulted) -> str:
-    """What graphs say nothing of: rules that were not asked, or answered as the correct ones; empty
-    where some answer was another one.
+    """Name what the graphs say nothing of.
+
+    These are rules that were not asked, or always answered as the correct ones do; empty where some
+    answer differed.
     """
     if consulted.effective:
         return ""

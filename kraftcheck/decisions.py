@@ -77,8 +77,9 @@ class _Known(msgspec.Struct, frozen=True):
 
 @cache
 def _known(protocol: str) -> dict[str, _Known]:
-    """The rules of a protocol by their names, in the order of the reference; those that it takes
-    from another one come last.
+    """Give the rules of a protocol by their names, in the order of the reference.
+
+    Rules that it takes from another protocol come last.
     """
     every, made = [*rules()], dict[str, Rule]()
     for base in [of for own in _rule_classes(protocol) for of in own.__mro__]:
@@ -190,7 +191,8 @@ def listening(
 ) -> type[Any]:
     """A class of the correct rules that tells each answer; any other class is itself.
 
-    heard: is given the rule and what it answered, in the spec's words."""
+    heard: is given the rule and what it answered, in the spec's words.
+    """
     if correct not in protocol.rules:
         return correct
     known = _known(protocol.name)
@@ -243,8 +245,10 @@ def decisions_of(constants: AnyConstants, asked: Asked) -> list[Decision]:
 
 
 def deciding(trace: ForeignTrace, lines: Collection[int]) -> dict[int, list[str]]:
-    """By line, where the spec decides this step: its operator, then the rules that it asks, each
-    with what the spec answers here."""
+    """Mark the lines of the spec that decide this step.
+
+    These are its operator, then the rules that it asks, each with what the spec answers here.
+    """
     protocol = protocol_of(trace.constants)
     known, asked = _known(protocol.name), Asked(trace.constants)
     found: dict[int, list[str]] = {}

@@ -20,9 +20,9 @@ from kraftcheck.traces.disks import directory, files
 from kraftcheck.traces.disks.directory import Directory, Place
 from kraftcheck.traces.disks.found import (
     Common,
+    DiskPartition,
+    DiskReplica,
     Finding,
-    Found,
-    Judged,
     verdict_of,
     verdict_on,
     with_roles,
@@ -67,11 +67,11 @@ def run(
     for each in chosen:
         partitions[each.topic, each.partition].append(each)
     metadata, of_metadata = _metadata(asked.values())
-    judged: list[Judged] = []
+    judged: list[DiskPartition] = []
     number = count(1)
     with screen.progress("directories", len(chosen)) as meter:
         for key, of in sorted(partitions.items()):
-            replicas: list[Found] = []
+            replicas: list[DiskReplica] = []
             cleaned = any(each.common.compacted for each in of)
             for each in of:
                 common = msgspec.structs.replace(each.common, copied_cleaned=cleaned)
@@ -98,8 +98,10 @@ def run(
 
 
 def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
-    """What the metadata log says, if one is there; and what is wrong with it, or why it cannot be
-    read, and where."""
+    """Read the metadata log, if one is there.
+
+    Also give what is wrong with it, or why it cannot be read, and where.
+    """
     places = [each for of in asked for each in of.places if each.path.name == METADATA]
     if not places:
         return None, {}
@@ -118,7 +120,7 @@ def _metadata(asked: Iterable[Directory]) -> tuple[Metadata | None, Beside]:
 
 
 def _of_clusters(asked: Mapping[Path, Directory]) -> Finding | None:
-    """That not all are of one cluster. (MetaPropertiesEnsemble.verify, of one node.)"""
+    """Say that not all are of one cluster (as MetaPropertiesEnsemble.verify does for a node)."""
     of: dict[str, list[str]] = defaultdict(list)
     for folder, found in sorted(asked.items()):
         if found.cluster is not None:
@@ -171,7 +173,7 @@ def _sizes(places: Sequence[Place]) -> dict[Path, tuple[int, int]]:
 
 
 def _summary(
-    judged: Sequence[Judged], beside: Beside, held: Sequence[str]
+    judged: Sequence[DiskPartition], beside: Beside, held: Sequence[str]
 ) -> tuple[str, list[str]]:
     """The verdict on all, and what there is to say of it."""
     findings = [finding for of in judged for finding in of.findings]
@@ -201,7 +203,7 @@ def _summary(
 
 
 def _tell(
-    judged: Sequence[Judged],
+    judged: Sequence[DiskPartition],
     beside: Beside,
     verdict: str,
     said: Sequence[str],
@@ -236,7 +238,7 @@ def _tell(
     return exits.code_of(verdict)
 
 
-def _lines(judged: Sequence[Judged]) -> Iterator[str]:
+def _lines(judged: Sequence[DiskPartition]) -> Iterator[str]:
     """The findings, of one kind in one file the first ones."""
     for of in judged:
         for each in of.replicas:
@@ -258,7 +260,7 @@ def _line(folder: Path | str, found: Finding) -> str:
 
 
 def _document(
-    judged: Sequence[Judged], beside: Beside, verdict: str, held: Sequence[str]
+    judged: Sequence[DiskPartition], beside: Beside, verdict: str, held: Sequence[str]
 ) -> dict[str, object]:
     return {
         "verdict": verdict,
@@ -278,7 +280,7 @@ def _document(
     }
 
 
-def _replica(found: Found) -> dict[str, object]:
+def _replica(found: DiskReplica) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
     common = found.common
     for name in ("sums", "ended", "transactions", "layout", "common", "election", "noted_epochs"):

@@ -234,7 +234,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
-    *("docs/witness.md", "docs/tables.md", "docs/shares.md"),
+    *("docs/witness-classes.md", "docs/tables.md", "docs/shares.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

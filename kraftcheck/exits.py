@@ -58,8 +58,9 @@ class BadInput(Exception):
 
 @contextmanager
 def refusing(*errors: type[Exception], of: object = None) -> Iterator[None]:
-    """Within, or of a function that it decorates, these errors are bad input: what each says, and
-    before that of which file or folder.
+    """Report these errors as bad input, within a block or a decorated function.
+
+    The line begins with the file or folder that it is about.
     """
     try:
         yield

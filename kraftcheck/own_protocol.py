@@ -1,5 +1,6 @@
-"""A protocol from a folder, of `--protocol` or the environment: known to all processes of a
-command, and looked at first.
+"""Load a protocol from a folder, of `--protocol` or the environment.
+
+All processes of a command know it, and look at it first.
 
 What can be told from the two sides without running anything is told before anything runs, in one
 line: a member that is missing, a name that is on one side only, a field of which no form is known.
@@ -21,8 +22,9 @@ from kraftcheck.osutil.commands import PROTOCOLS, protocol_folders
 
 
 def use(folders: Sequence[Path]) -> None:
-    """Have these protocols known, here and in processes that are started later; if none is named
-    here, those that the environment names.
+    """Make these protocols known, here and in processes that are started later.
+
+    If none is named here, those that the environment names.
 
     Raises ProtocolError: one cannot be loaded, or has a name that is taken. BadInput: its two sides
     do not agree.

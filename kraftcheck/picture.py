@@ -27,11 +27,11 @@ from kraftcheck.reference.protocols import (
     protocol_of,
 )
 from kraftcheck.reference.runner.narrate import (
+    field_words,
     narrate,
     render_input,
     render_options,
     says_nothing,
-    told,
 )
 from kraftcheck.reference.runner.run import Run, Taken
 from kraftcheck.reference.sim.family import brief
@@ -118,8 +118,10 @@ def _picture(
 
 
 def _places(of: Sequence[AnyConstants], seen: Sequence[Seen]) -> dict[Place, int]:
-    """The lanes, from left to right: of each component its nodes, those without a step too, then
-    addresses that are no nodes."""
+    """Give the lanes from left to right.
+
+    Each component has its nodes, those without a step too; then come addresses that are no nodes.
+    """
     met = dict.fromkeys(each.place for each in seen)
     for component in dict.fromkeys(place.component for place in met):
         met |= dict.fromkeys(Place(component, node) for node in nodes_of(of[component]))
@@ -245,7 +247,7 @@ def _letter(message: Any) -> Letter:
     ends: tuple[int, ...] = () if log is None else (log.address,)
     if isinstance(message, MESSAGES):
         ends = message.source, message.destination
-    return Letter(message, render_input(message, told), ends)
+    return Letter(message, render_input(message, field_words), ends)
 
 
 def fields_of(item: msgspec.Struct, path: str = "") -> dict[str, str]:
@@ -279,8 +281,10 @@ def _shown(value: object) -> str:
 def foreign_picture(
     trace: ForeignTrace, judged: ForeignVerdict, asked: int | None = None
 ) -> Picture:
-    """A run: unless one is asked for that of the first line that something is wrong with; where
-    nothing is, the first. Raises BadInput: there is no such run.
+    """Draw a run.
+
+    Unless one is asked for it is the run of the first line that something is wrong with, or else
+    the first. Raises BadInput: there is no such run.
     """
     runs = {step.line: step.run for step in trace.steps}
     wrong = [each.line for each in judged.rejections] + [each.line for each in judged.findings]

@@ -170,8 +170,10 @@ def conclusion(run: Run, notes: Notes) -> Iterator[str]:
 
 
 def as_said(said: str, found: str, screen: Screen, why: str = "") -> int:
-    """The exit code of a schedule: 1 if the run violates what its file says, 0 if both say nothing,
-    2 if they differ, which is printed. why: it may be so.
+    """Give the exit code of a schedule.
+
+    1 if the run violates what its file says, 0 if both say nothing, 2 if they differ, which is
+    printed. why: why they may differ.
     """
     if found != said:
         does = f"{said or 'nothing'}, and it violates {found or 'nothing'}"

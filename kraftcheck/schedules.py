@@ -87,8 +87,10 @@ def as_moves(
 
 
 def made(path: Path, loaded: Loaded, skip: bool) -> Replayed:
-    """Raises BadInput: a move is not possible, or there is no such bug or option; ToolError, where
-    the schedule says that it holds a rejected step: TLC cannot be used.
+    """Make the moves.
+
+    Raises BadInput: a move is not possible, or there is no such bug or option; ToolError, where the
+    schedule says that it holds a rejected step: TLC cannot be used.
     """
     with refusing(UnknownBug, ValueError, of=path):
         try:

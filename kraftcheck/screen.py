@@ -89,9 +89,9 @@ class Screen:
 
     @contextmanager
     def at_work(self, label: str, waited_s: float = 0.0) -> Iterator[None]:
-        """While this lasts, nobody waits for a sign of life: where nothing is said and no progress
-        shown for SILENCE_S, the verb `label` is told to be at work, and for how long. waited_s: how
-        long nothing has been said already.
+        """Tell that the verb `label` is at work where nothing is printed for SILENCE_S.
+
+        It says for how long. waited_s: how long nothing has been said already.
         """
         if self.quiet:
             yield
@@ -407,8 +407,9 @@ def wrapped(text: str, room: int | None) -> list[str]:
 
 
 def hanging(text: str, room: int | None) -> str:
-    """The text in lines of so many characters, those after the first further in than it begins, or
-    below what its label says; what names a command stays whole.
+    """Wrap the text, later lines further in or below what the label says.
+
+    What names a command stays whole.
     """
     if "\n" in text:
         return "\n".join(hanging(line, room) for line in text.split("\n"))

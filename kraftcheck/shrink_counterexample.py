@@ -60,8 +60,10 @@ class Asked(NamedTuple):
 
 
 def counterexample(asked: Asked, screen: Screen) -> int:
-    """Exit code 1: the reference follows and violates something; 0: it follows and violates
-    nothing; 2: it does not follow to the end.
+    """Shrink a counterexample, and give the exit code.
+
+    1: the reference follows and violates something; 0: it follows and violates nothing; 2: it does
+    not follow to the end.
 
     Raises BadInput: no such model, no counterexample, or of no protocol of ours; UnknownBug,
     OutOfScope; ToolError: TLC's output cannot be read.

@@ -43,9 +43,11 @@ def select(manifest: Manifest, tiers: Sequence[str], names: Sequence[str]) -> li
 
 
 def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
-    """Of these, what `verify` checks: what holds of the protocols whose runs it judges as well, and
-    of each other one the first that holds; of each protocol one that must not. Not what releases of
-    Kafka do otherwise (profiles), nor what that is held against.
+    """Choose from these the models that `verify` checks.
+
+    All that hold of the protocols whose runs it judges, the first that holds of each other one, and
+    of each protocol one that must not hold. Profiles of releases are left out, and what is held
+    against them.
 
     The others that must be violated show that a model gets somewhere, or that it needs what it
     assumes. In a model that holds the counts say the first as well: they are stated exactly, so one

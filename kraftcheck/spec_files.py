@@ -142,8 +142,11 @@ def _found(manifest: Manifest, model: Model, folder: str) -> dict[str, Any]:
 
 
 def _result(manifest: Manifest, model: Model) -> str:
-    """As TLC's exit code says it: of a property that is neither of states, nor of steps, nor says
-    that something comes about, only TLC knows which part breaks."""
+    """Read the result as TLC's exit code says it.
+
+    Of a property that is about neither states nor steps, nor says that something comes about, only
+    TLC knows which part breaks.
+    """
     if model.expect == "holds":
         return "success"
     if model.property == DEADLOCK:

@@ -1,5 +1,7 @@
-"""Where the console script begins: what the command line imports takes half a second, in which
-whoever interrupts it is to be told no more than later (exits.py).
+"""Begin the console script.
+
+The imports of the command line take half a second; whoever interrupts it then is told no more than
+later (exits.py).
 """
 
 from __future__ import annotations

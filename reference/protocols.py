@@ -72,8 +72,11 @@ def _others() -> list[Protocol | Composition]:
 
 
 def _of_folder(folder: str) -> Iterator[Protocol | Composition]:
-    """Raises ProtocolError: there is neither file, or one cannot be loaded, or does not define what
-    it should."""
+    """Load a protocol from its folder.
+
+    Raises ProtocolError: there is neither file, or one cannot be loaded, or does not define what it
+    should.
+    """
     path = Path(folder).absolute()
     there = [each for each in ("protocol", "composition") if (path / f"{each}.py").is_file()]
     if not there:
@@ -217,8 +220,9 @@ def protocol_of_kind(kind: NodeKind) -> Protocol:
 
 
 def extended_by(protocol: Protocol) -> tuple[str, ...]:
-    """The names of the protocols whose handlers it takes steps by, the nearest first, and of those
-    whose rules it asks besides.
+    """Name the protocols whose handlers it takes steps by, the nearest first.
+
+    Also those whose rules it asks besides.
     """
     if not protocol.extends:
         return protocol.asks
@@ -302,8 +306,11 @@ def peers_of(constants: AnyConstants) -> tuple[int, ...]:
 
 
 def kind_of(constants: RunConstants, node: int) -> NodeKind:
-    """Under the constants of a composition nobody takes a step; what is recorded as one is read as
-    that of the last component's node, and has no form."""
+    """Give the kind of node that a recorded step is read as.
+
+    Under the constants of a composition nobody takes a step; what is recorded as one is read as
+    that of the last component's node, and has no form.
+    """
     if is_composed(constants):
         constants = constants.components[-1]
     return protocol_of(constants).kind_of(constants, node)

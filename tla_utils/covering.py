@@ -95,8 +95,7 @@ class Problem:
 
 
 def certified(problem: Problem, price: Sequence[int]) -> int:
-    """A lower bound on moves + restart_cost * walks of any set of walks that takes every wanted
-    edge.
+    """Bound moves + restart_cost * walks from below, for walks that take every wanted edge.
 
     price: a number for each state, any at all. Weak duality: let p(v) >= 0 be such that p(start) is
     at most restart_cost, and p(v) <= p(u) + 1 along each edge u -> v. Along a walk, p rises by at

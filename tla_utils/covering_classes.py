@@ -111,8 +111,10 @@ class _Graph:
         return found
 
     def nearest(self, begin: int, missing: set[int], most: int) -> list[int] | None:
-        """A shortest way whose last edge is of a missing class; None if it takes more than `most`
-        moves."""
+        """Give a shortest path whose last edge is of a missing class.
+
+        None if it takes more than `most` moves.
+        """
         by: dict[int, int] = {begin: -1}
         front, moves = [begin], 0
         while front and moves < most:

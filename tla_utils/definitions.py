@@ -67,9 +67,11 @@ def definitions(module: str) -> Iterator[Text]:
         yield Text(match["name"], match.start(), match.end() + len(body), head, body)
 
 
-def asked(module: str, text: str) -> str:
-    """A module without the definitions that no word of a text asks for, nor one of those that are
-    asked for. One that has more than a head and definitions is left as it is.
+def needed_definitions(module: str, text: str) -> str:
+    """Cut from a module the definitions that no word of a text asks for.
+
+    Those stay that the asked ones ask for. A module that has more than a head and definitions is
+    left as it is.
     """
     all_of_them = {each.name: each for each in definitions(module)}
     rest = module

@@ -167,8 +167,11 @@ def _told(result: TlcResult, steps: int) -> dict[int, list[Value]]:
 def nearest_differences(
     frame: StepFrame, step: Mapping[str, Value], outcomes: Sequence[Value]
 ) -> list[Difference]:
-    """Where the step differs from the outcomes nearest to it; empty if it is one of them, or if
-    there are none. Raises ToolError for outcomes that are no records of columns."""
+    """Say where the step differs from the outcomes nearest to it.
+
+    Empty if it is one of them, or if there are none. Raises ToolError for outcomes that are no
+    records of columns.
+    """
     compared = [_differing(*_sides(frame, step, outcome)) for outcome in outcomes]
     if not compared:
         return []

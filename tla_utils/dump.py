@@ -116,8 +116,10 @@ class Limits:
     """What to lower when it is not enough, as the message says it."""
 
     def look_at_memory(self, name: str, states: int, edges: int, done: str = "read") -> None:
-        """Raises ToolError if this process has become larger than it may; `done` says with what so
-        many states and edges of the graph."""
+        """Raise ToolError if this process has become larger than it may.
+
+        `done` says with what so many states and edges of the graph.
+        """
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PEAK_PER_MB
         if peak_mb > self.memory_mb:
             raise ToolError(

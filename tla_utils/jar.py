@@ -42,8 +42,11 @@ class Java:
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """A jar that contains TLC: its path and the build it names, such as "2.0 2020-01-30 d5b5a7f"
-    (for TLC 2.15), or "unknown" when its manifest says nothing."""
+    """A jar that contains TLC.
+
+    It has a path and the build it names, such as "2.0 2020-01-30 d5b5a7f" (for TLC 2.15), or
+    "unknown" when its manifest says nothing.
+    """
 
     path: Path
     version: str

@@ -27,8 +27,9 @@ runtime without it does not start. Nothing but speed of some columns depends on 
 
 
 def java_home(java: Java, unasked: str = VECTORS) -> Path:
-    """The folder in which `bin/java` starts this Java, without `--add-modules` of a module
-    (`unasked`) that it does not have.
+    """Give a folder whose `bin/java` starts this Java without `--add-modules` of a missing module.
+
+    The module is one that it does not have (`unasked`).
 
     Raises ToolError when the launcher does not tell its modules.
     """

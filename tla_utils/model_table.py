@@ -44,8 +44,10 @@ KEYS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What TLC is given: the root module, modules to extend beside it, whether a state without
-    successor is a violation, and the configuration.
+    """What TLC is given.
+
+    The root module, modules to extend beside it, whether a state without successor is a violation,
+    and the configuration.
     """
 
     module: str = ""

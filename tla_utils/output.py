@@ -227,8 +227,11 @@ def parse_output(
 
 
 def _split(text: str) -> tuple[list[Message], list[str]]:
-    """The messages, and the text between them: one block for each gap, SANY's lines and printed
-    values. A message may stand inside another one (TLC quotes it); both are returned."""
+    """Split the output into messages and the text between them.
+
+    The text has one block for each gap, with SANY's lines and printed values. A message may stand
+    inside another one (TLC quotes it); both are returned.
+    """
     messages: list[Message] = []
     outside: list[str] = []
     opened: list[tuple[int, int, list[str]]] = []
@@ -458,8 +461,11 @@ def _verdict(
 
 
 def _printed(outside: list[str]) -> Iterator[str]:
-    """What Print and PrintT wrote: values may span lines, so each is read as one value; a line
-    that is no value (Print's second argument follows on the same line) is kept as it is."""
+    """Read what Print and PrintT wrote.
+
+    Values may span lines, so each is read as one value; a line that is no value (Print's second
+    argument follows on the same line) is kept as it is.
+    """
     for block in outside:
         position = 0
         while position < len(block):

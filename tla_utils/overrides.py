@@ -49,9 +49,10 @@ _WHOLE_FIELD = re.compile(r"\.\s*([A-Za-z_]\w*)\b(?!\s*\.)|([A-Za-z_]\w*)\s*\|->
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One top-level definition: how many parameters it takes, the names in its body, those of
-    fields of records there, which of these are not only a way to a field within, and the ways: (b,
-    c) in a.b.c.
+    """One top-level definition.
+
+    It has the number of its parameters, the names in its body, those of fields of records there,
+    which of these are not only a way to a field within, and the ways: (b, c) in a.b.c.
     """
 
     arity: int
@@ -97,8 +98,9 @@ def read_module(text: str) -> ModuleSource:
 
 
 def read_modules(names: Iterable[str], folders: Sequence[Path]) -> dict[str, ModuleSource]:
-    """The named modules and all they extend or instantiate, as far as the folders hold them:
-    the standard modules are TLC's own.
+    """Read the named modules and all they extend or instantiate, as far as the folders hold them.
+
+    The standard modules are TLC's own.
 
     Raises ToolError when one of the *named* modules is in no folder, or cannot be read.
     """
@@ -114,9 +116,11 @@ def read_modules(names: Iterable[str], folders: Sequence[Path]) -> dict[str, Mod
 def module_texts(
     names: Iterable[str], folders: Sequence[Path], beside: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The texts of the named modules and of all that they extend or instantiate, by name, as far as
-    they are given `beside` or lie in the folders; others are TLC's own. Raises
-    ToolError: one cannot be read."""
+    """Give the texts of the named modules and all they extend or instantiate, by name.
+
+    They are given `beside` or lie in the folders; others are TLC's own. Raises ToolError: one
+    cannot be read.
+    """
     texts: dict[str, str] = {}
     waiting = list(names)
     while waiting:

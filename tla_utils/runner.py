@@ -146,8 +146,10 @@ class TlcJob:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How a process ended: exit code (None when killed for time), wall and processor seconds, and
-    peak resident memory in MiB."""
+    """How a process ended.
+
+    Exit code (None when killed for time), wall and CPU seconds, and peak resident memory in MiB.
+    """
 
     exit_code: int | None
     seconds: float

@@ -25,9 +25,11 @@ def source_digest(
     libraries: Sequence[Path],
     beside: Mapping[str, str] | None = None,
 ) -> str:
-    """sha256 over the normal form of a cfg, these modules and all that they extend or instantiate,
-    as far as they are given `beside`, by name, or lie in `libraries`; others are TLC's own. Raises
-    ToolError: one cannot be read."""
+    """Digest a cfg in normal form, these modules and all that they extend or instantiate.
+
+    sha256, over modules that are given `beside`, by name, or lie in `libraries`; others are TLC's
+    own. Raises ToolError: one cannot be read.
+    """
     texts = {**module_texts(modules, libraries, beside), "": cfg_text(read_config(cfg))}
     told = [without_remarks(texts[name]) for name in sorted(texts)]
     return sha256("\0".join(told).encode()).hexdigest()

@@ -38,8 +38,10 @@ def code(position: int, letters: int) -> str:
 
 
 def position_read(row: str, columns: Sequence[str]) -> str:
-    """The expression for a position, counted from 1, whose letters stand at these columns of a
-    row."""
+    """Write the expression for a position whose letters stand at these columns of a row.
+
+    Positions are counted from 1.
+    """
     places = [BASE**place for place in reversed(range(len(columns)))]
     digits = [
         f"SB_{place}s[SubSeq({row}, {column}, {column})]"
@@ -49,9 +51,10 @@ def position_read(row: str, columns: Sequence[str]) -> str:
 
 
 def digit_tables(letters: int) -> list[tuple[str, list[str]]]:
-    """Names and fields of the records that `position_read` needs for codes of up to so many
-    letters: what a letter is worth in each place. The lowest place counts from 1, as sequences
-    do."""
+    """Give names and fields of the records that `position_read` needs for so many letters.
+
+    They say what a letter is worth in each place. The lowest place counts from 1, as sequences do.
+    """
     tables = []
     for place in [BASE**n for n in range(letters)]:
         first = 1 if place == 1 else 0
@@ -61,8 +64,10 @@ def digit_tables(letters: int) -> list[tuple[str, list[str]]]:
 
 
 def row_strings(rows: Sequence[str], letters: int) -> list[str]:
-    """Literals that hold rows of so many letters, behind a blank one, so that row 1 is the
-    second: this spares TLC a subtraction for each row."""
+    """Write literals that hold rows of so many letters, behind a blank one.
+
+    So row 1 is the second, which spares TLC a subtraction for each row.
+    """
     count = _rows_of_line(letters)
     padded = ["a" * letters, *rows]
     return [f'"{"".join(padded[at : at + count])}"' for at in range(0, len(padded), count)]

@@ -61,8 +61,10 @@ _PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[,@]+ ?|[^",@]+')
 def step_definitions(
     interner: Interner, columns: Sequence[str], rows: list[tuple[int, ...]]
 ) -> str:
-    """TLA+ definitions that end in `SB_step(i)`, for a module that extends Integers and Sequences
-    (and TLC if a value holds a function, see `needs_tlc`).
+    """Write TLA+ definitions that end in `SB_step(i)`.
+
+    They are for a module that extends Integers and Sequences (and TLC if a value holds a function,
+    see `needs_tlc`).
 
     columns: field names of a step. rows: one tuple of value ids per step, in column order.
     """
@@ -75,9 +77,11 @@ def needs_tlc(text: str) -> bool:
 
 
 def common_fields(rows: Sequence[tuple[int, ...]]) -> list[int]:
-    """Fields that take few values together: so many of those with the fewest values that each of
-    their combinations still serves COMMON_SHARE rows on average. None, if that is one field or the
-    rows are few."""
+    """Choose fields that take few values together.
+
+    As many of those with the fewest values as leave COMMON_SHARE rows on average to each of their
+    combinations. None, if that is one field or the rows are few.
+    """
     if len(rows) < COMMON_FROM:
         return []
     columns = list(zip(*rows, strict=True))
@@ -212,8 +216,10 @@ class _Builder:
         self.definitions.append(f"{name} ==\n  [SB_i \\in 1..{len(rows)} |->\n  {record}]\n")
 
     def define_rows(self, name: str, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:
-        """Define the strings `name`_rows and what they refer to; the expression for the record
-        that row SB_i stands for."""
+        """Define the strings `name`_rows and what they refer to.
+
+        Returns the expression for the record that row SB_i stands for.
+        """
         common = common_fields(rows)
         fields = [""] * len(names)
         codes: list[list[str]] = []  # for each place in a row, the letters of every row

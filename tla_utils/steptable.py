@@ -125,8 +125,11 @@ class Batch:
         return file_of(self.columns, [form], steps)
 
     def shape(self, row: Row) -> tuple[object, ...]:
-        """What rows that fail alike have in common: strings of the step (such as its action), the
-        field names of records, and of everything else only what kind of value it is."""
+        """Give what rows that fail alike have in common.
+
+        Strings of the step (such as its action), the field names of records, and of everything else
+        only what kind of value it is.
+        """
         parts: list[object] = []
         for number in row:
             value, node = self.interner.values[number], self.interner.nodes[number]

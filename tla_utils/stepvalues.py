@@ -52,8 +52,11 @@ _SET, _FUNCTION, _MODEL_VALUE = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value that says itself what it is: numbers, truth values, strings, arrays (sequences), maps
-    (records), and extensions for the rest (`plain`)."""
+    """A value that says itself what it is.
+
+    Numbers, truth values, strings, arrays (sequences), maps (records), and extensions for the rest
+    (`plain`).
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,8 +206,10 @@ class Function(Mapping[Value, Value]):
 
 
 def function(pairs: Mapping[Any, Value] | Iterable[tuple[Value, Value]]) -> Value:
-    """The TLA+ function with these (argument, value) pairs, in its one Python form: a tuple for the
-    domain 1..n (`()` for the empty one), a Record for strings, else a Function."""
+    """Make the TLA+ function with these (argument, value) pairs, in its one Python form.
+
+    A tuple for the domain 1..n (`()` for the empty one), a Record for strings, else a Function.
+    """
     mapping = dict(pairs)
     if _is_sequence_domain(mapping):
         return tuple(mapping[i] for i in range(1, len(mapping) + 1))
@@ -252,8 +254,10 @@ def render_record(fields: list[tuple[str, str]]) -> str:
 
 
 def render_pairs(pairs: list[tuple[str, str]]) -> str:
-    """A function from already rendered pairs, as a balanced tree of `@@`: a flat chain would nest
-    one call per link inside TLC and overflow its stack at about 2000 links."""
+    """Write a function from rendered pairs, as a balanced tree of `@@`.
+
+    A flat chain would nest one call per link inside TLC and overflow its stack at about 2000 links.
+    """
     if len(pairs) == 1:
         return f"({pairs[0][0]} :> {pairs[0][1]})"
     middle = len(pairs) // 2

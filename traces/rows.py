@@ -1,6 +1,8 @@
-"""Operations on partitions' logs, and of consumer groups' members, as columns: a row for each, but
-of a member's operation one for each topic-partition that it names. What they say is what
-history.py says; `rows_of` makes them of operations, and `history_of` operations of them.
+"""Hold operations on partitions' logs and of consumer groups' members as columns.
+
+There is a row for each operation, and for one of a member a row for each topic-partition that it
+names. They mean what history.py says; `rows_of` makes them of operations, and `history_of`
+operations of them.
 
 This is the one form in which the checkers of partition logs take a history. Steps of transactions
 have a row each that says when they were, and are judged by the operations themselves (`objects`).

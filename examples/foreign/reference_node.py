@@ -1,5 +1,7 @@
-"""A node that answers `kraftcheck drive` by the kit's own reference: of any protocol, with a known
-bug if one is named. It shows what is told and answered, and the driver is tested with it.
+"""Answer `kraftcheck drive` by the kit's own reference.
+
+Any protocol will do, with a known bug if one is named. It shows what is asked and answered, and the
+driver is tested with it.
 
     kraftcheck drive quorum --out runs/driven -- python examples/foreign/reference_node.py
     kraftcheck drive quorum --out runs/driven -- python examples/foreign/reference_node.py Z13

@@ -11,8 +11,7 @@ from kraftcheck.reference.kit.protocol import Composition, Join, Outcome, Proper
 
 
 def asks_next(node: int, before: Any, input: Any, outcome: Outcome) -> Iterable[tuple[int, Any]]:
-    """What a step of the first component has the second one do: its client of the same number
-    asks."""
+    """Say what a step of the first component leads to: the client of the same number asks."""
     return [(node, Acquire())] if isinstance(input, Granted) and not outcome.ignored else []
 
 

@@ -1,6 +1,4 @@
-"""A leader serves records that are not on its own disk yet, and counts itself among those that have
-them.
-"""
+"""A leader serves records before they are on its disk, and counts itself as having them."""
 
 from __future__ import annotations
 

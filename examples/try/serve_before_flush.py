@@ -1,5 +1,6 @@
-"""A leader serves records that are not on its own disk yet, and goes on to count itself only when
-they are.
+"""A leader serves records before they are on its disk.
+
+It counts itself only when they are.
 """
 
 from __future__ import annotations

@@ -102,8 +102,10 @@ def recorded_beside(path: Path) -> Recorded | None:
 
 
 def terms_of(path: Path, rows: Rows, options: Options) -> Terms:
-    """Raises BadInput: a damaged recording, numbers of replicas that cannot be, or faults in the
-    history of which nobody says what they can have done.
+    """Read the terms of a recording.
+
+    Raises BadInput: a damaged recording, numbers of replicas that cannot be, or faults in the
+    history whose possible effects nobody names.
     """
     said = {} if rows.objects is None else rows.objects.configuration
     omissions = Omissions() if rows.objects is None else rows.objects.omissions

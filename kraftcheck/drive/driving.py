@@ -20,10 +20,10 @@ import msgspec
 
 from kraftcheck import artifacts, exits, foreign
 from kraftcheck.drive.node import Asked, running
-from kraftcheck.drive.peers import Made, Move, Peers, State, usual
+from kraftcheck.drive.peers import Move, PeerOutcome, Peers, State, usual
 from kraftcheck.drive.seeking import (
+    Explored,
     Feature,
-    Found,
     Refused,
     features_of,
     is_decision,
@@ -124,9 +124,13 @@ class _Driver:
 
     # --- One step
 
-    def step(self, state: State, move: Move, made: Made) -> tuple[str, tuple[str, ...]] | str:
-        """What the node made of an input: the line of the trace, and in what it differs; or why it
-        did not take it. Raises BadInput."""
+    def step(
+        self, state: State, move: Move, made: PeerOutcome
+    ) -> tuple[str, tuple[str, ...]] | str:
+        """Give an input to the node; return the line of the trace and how it differs.
+
+        Or why the node did not take it. Raises BadInput.
+        """
         input = self.speech.text(move.input)
         answer = self.process.ask(f'{{"input":{input}}}')
         if NOT_TAKEN in answer:
@@ -182,8 +186,10 @@ class _Driver:
     # --- A run
 
     def play(self, moves: Iterable[Move], chance: int = 0) -> _Play:
-        """These moves from the beginning, without those that are not possible, then some by
-        chance; until the node differs from the reference."""
+        """Play these moves from the beginning, then some by chance, until the node differs.
+
+        Moves that are not possible are left out. The node differs from the reference.
+        """
         self.begin()
         state = self._state = self.peers.first()
         lines, done = list[str](), list[Move]()
@@ -247,8 +253,9 @@ class _Driver:
 
 
 def _is_same(answer: dict[str, Any], line: str) -> bool:
-    """Whether a node's answer is this step of the reference, letter by letter; most are, and need
-    not be read field by field.
+    """Say whether a node's answer is this step of the reference, letter by letter.
+
+    Most are, and need not be read field by field.
     """
     wanted = msgspec.json.decode(line)
     return {"after", "sent"} <= answer.keys() <= wanted.keys() and all(
@@ -257,8 +264,10 @@ def _is_same(answer: dict[str, Any], line: str) -> bool:
 
 
 def _same_messages(given: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Whether each message that was given is one of those that are wanted, as far as its fields are
-    known, and no other is missing."""
+    """Say whether the given messages are the wanted ones, as far as their fields are known.
+
+    None may be missing.
+    """
     left = list(wanted)
     for each in given:
         fits = [m for m in left if all(m.get(name) == value for name, value in each.items())]
@@ -378,7 +387,7 @@ def _follow(driver: _Driver, screen: Screen) -> None:
             meter.update(done + 1, f"{driver.driven.steps:,} steps")
 
 
-def _play_all(driver: _Driver, found: Found, number: int, screen: Screen) -> None:
+def _play_all(driver: _Driver, found: Explored, number: int, screen: Screen) -> None:
     """The way to each feature that the node has not met yet; decisions first, then the nearest."""
     driven = driver.driven
     driven.reachable = dict.fromkeys(found.features)

@@ -195,8 +195,9 @@ def _by_shape(values: Iterable[Any]) -> list[list[Any]]:
 
 
 def _shape(value: Any) -> Any:
-    """What a row or an input is like: its words, which of its numbers are defined, and which of its
-    lists are empty.
+    """Give the shape of a row or an input.
+
+    It has the words, which of the numbers are defined, and which of the lists are empty.
     """
     if isinstance(value, bool | str):
         return value

@@ -210,8 +210,7 @@ def search(
     seconds: float | None,
     told: Callable[[str, str], None],
 ) -> bool:
-    """Search the counterexamples that are not stored, or of other specs; returns whether all are
-    found.
+    """Search the counterexamples that are not stored, or of other specs; say whether all are found.
 
     told: (model, what came of it). seconds: for each model; None is what the manifest says.
     """

@@ -69,8 +69,9 @@ def store(measured: Measured, path: Path = STORED) -> None:
 
 
 def quantile(figure: Figure, q: float) -> float:
-    """The smallest number of runs by which at least this share of the campaigns had found it;
-    infinite when they had not within the limit.
+    """Give the smallest number of runs by which this share of the campaigns had found it.
+
+    Infinite when they had not within the limit.
     """
     ranked = _ranked(figure.runs)
     return ranked[max(1, ceil(q * len(ranked))) - 1]

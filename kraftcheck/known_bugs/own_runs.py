@@ -108,8 +108,10 @@ class OfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether it takes other steps than the correct protocol; where no specification judges
-        them, whether rules answered otherwise."""
+        """Say whether the change takes other steps than the correct protocol.
+
+        Where no specification judges them: whether rules answered otherwise.
+        """
         return bool(self.forbidden) or (not self.judges_steps and any(self.differed.values()))
 
 
@@ -211,7 +213,7 @@ def _tried(
 ) -> OfRuns:
     scripts = {} if hunt.options else dict(schedules.every(hunt.scenario))
     runs, played = wanted.runs, False
-    found, consulted, never = _Found(screen, wanted.fail_fast), Consulted(), ""
+    found, consulted, never = _Findings(screen, wanted.fail_fast), Consulted(), ""
     measures = list[Measure]()
     try:
         with exits.within(timeout_s), screen.progress("runs and schedules", 3) as meter:
@@ -306,7 +308,7 @@ class _Source(NamedTuple):
     """Their names by number, where they are schedules."""
 
     def judge(
-        self, found: _Found, overlay: OwnOverlay | None, progress: Callable[[str], None]
+        self, found: _Findings, overlay: OwnOverlay | None, progress: Callable[[str], None]
     ) -> None:
         """Ask every detector; what the control shows too is told apart."""
         of = f"{len(self.schedules)} schedules: " if self.schedules else "runs: "
@@ -332,7 +334,7 @@ class _Source(NamedTuple):
             self._note(found.shared if is_correct else found.own, each)
             found.tell()
 
-    def _violations(self, kind: str, folder: Path, found: _Found) -> None:
+    def _violations(self, kind: str, folder: Path, found: _Findings) -> None:
         """What is broken in these runs, and not in those of the correct protocol."""
         shown, undecided = _shown(kind, folder)
         found.undecided += undecided
@@ -396,7 +398,7 @@ class _Source(NamedTuple):
         write_page(told.with_suffix(".html"), picture(str(told), run, notes, what))
 
 
-class _Found:
+class _Findings:
     """All findings: those of the change, and those that it shares with the correct protocol.
 
     runs: of the campaign, judged for violations.
@@ -487,8 +489,10 @@ def _shown(kind: str, folder: Path) -> tuple[list[Shown], list[str]]:
 def _forbidden(
     folder: Path, is_correct: Callable[[int, int], bool]
 ) -> tuple[list[tuple[Shown, bool]], list[str]]:
-    """One for each action of which the correct spec forbids a step, with whether the correct
-    protocol takes that step, too; and what could not be judged.
+    """List the actions of which the correct spec forbids a step.
+
+    Each says whether the correct protocol takes that step, too. Also gives what could not be
+    judged.
     """
     shown, undecided = JUDGES[STEPS](folder)
     found: dict[tuple[str, bool], Shown] = {}

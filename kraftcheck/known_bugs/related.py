@@ -102,8 +102,10 @@ def _defined(model: Model, manifest: Manifest) -> set[str]:
 
 
 def covers(model: Model, bug: Model, manifest: Manifest) -> bool:
-    """Whether a correct model that is searched to its end looks where a model of a bug finds it:
-    all else is the same, no bound is smaller, and it asks for the property that breaks.
+    """Say whether a correct model covers the bounds of the model that finds a bug.
+
+    It is searched to its end, no bound is smaller, it asks for the property that breaks, and all
+    else is the same.
     """
     if model.module != bug.module or model.overlays or model.expect != "holds":
         return False

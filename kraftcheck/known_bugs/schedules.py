@@ -93,8 +93,9 @@ def record(folder: Path, script: Script, kind: str, bug: str | None) -> Path:
 
 
 def record_all(folder: Path, scripts: Mapping[int, Script], kind: str, bug: str | None) -> Path:
-    """The runs of several schedules of one machine with this bug, or none, by their numbers: a new
-    trace below `folder`, each run a part of it. Raises as `record`.
+    """Record several schedules of one machine with this bug, or none, as a new trace.
+
+    The trace is below `folder`; each run is a part of it, by its number. Raises as `record`.
     """
     machine = scripts[min(scripts)].machine
     place = artifacts.claim(artifacts.claim(folder) / kind)
@@ -112,7 +113,8 @@ def run(script: Script, kind: str, bug: str | None) -> Run:
 
 
 def differs(script: Script, bug: str | None) -> bool:
-    """Whether the moves come to something else than in the correct protocol, as far as that has
-    them.
+    """Say whether the moves come to something else than in the correct protocol.
+
+    They are compared as far as the correct protocol has them.
     """
     return run(script, UNWATCHED, bug).steps != run(script, UNWATCHED, None).steps

@@ -127,8 +127,9 @@ _HISTORY = ("committed", "acked")
 
 
 def heading(before: State, state: State) -> str:
-    """What led from a state to the next, as far as the states say it: the action, what was spent,
-    else who changed or sent something.
+    """Say what led from a state to the next, as far as the states tell.
+
+    The action, else what was spent, else who changed or sent something.
     """
     if state.action not in _NAMELESS:
         return state.action
@@ -221,8 +222,9 @@ _NOTHING = {"=-", "={", "{}", "<>", "=("}
 
 
 def short(value: Any) -> str:
-    """A value on little room: - for undefined, a record of a log as value~epoch, members of an
-    ISR as broker~broker epoch.
+    """Write a value in little space.
+
+    `-` for undefined, a record of a log as value~epoch, members of an ISR as broker~broker epoch.
     """
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -59,8 +59,10 @@ def path_of(manifest: Manifest, model: Model) -> Path:
 
 
 def load(manifest: Manifest, model: Model) -> Counterexample | None:
-    """The stored counterexample of a model; None, too, when it is another than the manifest states
-    by now. Raises BadInput: its file is damaged.
+    """Load the stored counterexample of a model.
+
+    None, too, when it is not the one that the manifest states now. Raises BadInput: its file is
+    damaged.
     """
     path = path_of(manifest, model)
     try:

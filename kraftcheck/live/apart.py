@@ -32,8 +32,9 @@ AGAIN_S: Final = 0.2
 
 
 class Apart:
-    """The clients that run so, by their number: each has one process, and another one after it was
-    killed, unless it is held.
+    """The clients that run in processes of their own, by their number.
+
+    Each has one process, and another one after it was killed, unless it is held.
     """
 
     def __init__(self) -> None:

@@ -176,8 +176,10 @@ def _with_java() -> dict[str, str]:
 
 
 def reason(said: str) -> str:
-    """Why Maven failed, in one line: from the first that it says so in to where it refers to its
-    manual, or all that it said.
+    """Say in one line why Maven failed.
+
+    The line goes from the first that says so to where it refers to its manual; otherwise all that
+    it said.
     """
     lines = [line.strip() for line in said.splitlines()]
     told: list[str] = []

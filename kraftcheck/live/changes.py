@@ -68,8 +68,9 @@ def cancel(cluster: Cluster, topic: str, partitions: Replicas) -> None:
 
 
 def without(brokers: Sequence[int], replicas: Sequence[int], victim: int) -> list[int]:
-    """The list with another broker in the victim's place, or with the victim in the place of its
-    first; where nobody is left for it, one shorter.
+    """Give the list with the victim replaced by another broker, or put in the place of its first.
+
+    Where nobody is left for it, the list is one shorter.
     """
     free = [b for b in brokers if b not in replicas]
     if victim not in replicas:

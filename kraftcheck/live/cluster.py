@@ -230,8 +230,9 @@ class Cluster:
         return self.directory / name / partition / file
 
     def keep_logs(self, name: str, topic: str, folder: Path) -> None:
-        """Copies what is on a node's disk of a topic, as a log directory: while the node runs, what
-        nobody writes to. Raises OSError.
+        """Copy what is on a node's disk of a topic, as a log directory.
+
+        While the node runs, only what nobody writes to. Raises OSError.
         """
         for path in sorted((self.directory / name).iterdir()):
             if path.is_dir() and path.name.rpartition("-")[0] == topic:

@@ -63,8 +63,10 @@ Act: TypeAlias = Callable[[str], None]
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What was done to a node (NOBODY: to a member, or by a command of the user's), and for how
-    long: the machine's clock, ms."""
+    """What was done to a node, and for how long.
+
+    NOBODY: to a member, or by a command of the user's. Times are the machine's clock, ms.
+    """
 
     kind: str
     node: int

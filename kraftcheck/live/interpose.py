@@ -28,8 +28,10 @@ socket.send_fds(socket.socket(fileno=int(sys.argv[3])), [b"x"], [listener.fileno
 
 
 class Interposer:
-    """Between broker `name` and a listener of another node, for all connections that it begins from
-    now on. What the other node begins does not arrive any more, but through one of its own.
+    """Stands between broker `name` and a listener of another node.
+
+    It takes all connections that the broker begins from now on. What the other node begins arrives
+    only through an interposer of its own.
     """
 
     def __init__(self, cluster: Cluster, name: str, listener: str) -> None:

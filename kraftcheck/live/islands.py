@@ -139,8 +139,11 @@ class Islands:
 
 
 def _owner() -> tuple[int, str] | None:
-    """Whose bridge is there: the process with which it ends (0: with none), and the directory of
-    the cluster ("": it says none). None: there is no bridge."""
+    """Say whose bridge is there; None: there is no bridge.
+
+    The process with which it ends (0: with none), and the directory of the cluster ("": it says
+    none).
+    """
     try:
         said = ALIAS.read_text(encoding="utf-8").strip()
     except OSError:

@@ -1,10 +1,9 @@
-"""Producers by Kafka's own client, which alone has an epoch for each transaction (KIP-890), and
-share consumers, which alone it has (KIP-932).
+"""Run producers and share consumers of Kafka's own client.
 
-It is one program in Java for all of a kind (kafka/Producers.java, kafka/ShareConsumers.java), told
-by lines what to do. What it
-does otherwise than librdkafka, so that histories mean the same: it may try for longer than its
-delivery timeout to open or to end a transaction, so we wait no longer than is asked. Consumers are
+It alone has an epoch for each transaction (KIP-890), and share groups (KIP-932). One program in
+Java (kafka/Producers.java, kafka/ShareConsumers.java) runs all clients of a kind, and reads from
+lines what to do. It differs from librdkafka, so that histories mean the same: it may try for longer
+than its delivery timeout to open or to end a transaction, so we wait no longer than is asked. Consumers are
 librdkafka's: what is read is told by positions, which they have as well.
 """
 
@@ -27,8 +26,8 @@ from kraftcheck.live.library import (
     Ending,
     LibraryError,
     Options,
+    SendResult,
     Shown,
-    Told,
 )
 from kraftcheck.live.witness.jars import program
 
@@ -174,7 +173,7 @@ class JavaSender:
         self._late = False
         self._ask(self._patience, "new", *words)
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         [word] = self._ask(self._patience, "send", topic, str(partition), value.hex())
         return _told(word)._replace(fatal=word.startswith("!"))
 
@@ -185,7 +184,7 @@ class JavaSender:
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
+    ) -> Sequence[SendResult]:
         records = [word for place, value in sends for word in (str(place), value.hex())]
         words = self._ask(seconds, "write", topic, *records)
         # One word for all: it was refused before a record was sent.
@@ -261,7 +260,7 @@ class JavaSharer:
         return told
 
 
-def _told(word: str) -> Told:
+def _told(word: str) -> SendResult:
     if word.startswith("!"):
-        return Told(error=word.removeprefix("!"))
-    return Told(int(word) if int(word) >= 0 else None)
+        return SendResult(error=word.removeprefix("!"))
+    return SendResult(int(word) if int(word) >= 0 else None)

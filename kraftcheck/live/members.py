@@ -74,8 +74,10 @@ class Member:
     # -- Work
 
     def poll(self) -> list[Got]:
-        """One poll; what it gave is processed before this returns, but for records of partitions
-        that a callback has taken meanwhile: they are the next member's.
+        """Poll once, and process what it gave before returning.
+
+        Records of partitions that a callback has taken meanwhile are left: they are the next
+        member's.
         """
         records = poll(self._setting, self._process, self.reader)
         done = {each.partition: each.offset + 1 for each in records if each.partition in self._have}

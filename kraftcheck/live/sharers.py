@@ -54,8 +54,10 @@ class Member:
         self._sharer.subscribe(setting.topic)
 
     def poll(self, draw: random.Random | None = None) -> int:
-        """One poll, and what is to be said of its records; how many were delivered. draw: None: all
-        are accepted.
+        """Poll once, and choose acknowledgements; return the number of delivered records.
+
+        Args:
+            draw: Chooses the types; without it, all are accepted.
         """
         self._send()
         self._event("invoke", "share-poll", None)
@@ -149,9 +151,7 @@ def _place(each: Shown) -> tuple[int, int]:
 
 
 def drain(setting: Setting, group: str, options: Mapping[str, Any]) -> bool:
-    """Takes and accepts records until none has come for as long as a lock lasts; whether that was
-    so in time.
-    """
+    """Accept records until none has come for as long as a lock lasts; False: not in time."""
     member = Member(setting, group, options, explicit=True)
     last = begun = time.monotonic()
     try:

@@ -1,10 +1,9 @@
-"""What clients of a recording do: read and write a log, read it as a group or a share group, or
-write it in transactions.
+"""Run the clients of a recording: of a log, a group, a share group, or transactions.
 
 log: producers, and consumers that are assigned every partition. groups: consumers subscribe and
 commit what they have read, so that partitions move between them. shares: members of a share group
-accept, release, reject and renew single records. transactions: producers write
-several records at once or not at all, and abort some on purpose.
+accept, release, reject and renew single records. transactions: producers write several records at
+once or not at all, and abort some on purpose.
 """
 
 from __future__ import annotations
@@ -48,8 +47,9 @@ def group_of(topic: str) -> str:
 
 
 def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
-    """Members of the topic's group, one after the other: each processes and commits what it is
-    given, leaves, and another one comes.
+    """Run members of the topic's group, one after the other.
+
+    Each processes and commits what it is given, leaves, and another one comes.
     """
     draw = random.Random(at)
     while not setting.done.is_set():
@@ -66,9 +66,7 @@ def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
 
 
 def share(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
-    """Members of the topic's share group, one after the other, half of which acknowledge
-    explicitly.
-    """
+    """Run members of the topic's share group, one after the other; half acknowledge explicitly."""
     draw = random.Random(at)
     while not setting.done.is_set():
         explicit = draw.random() < EXPLICIT

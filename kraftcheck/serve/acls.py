@@ -120,8 +120,9 @@ class Acls:
 
 
 def _made(asked: Message) -> Acl | str:
-    """An ACL, or why it is refused (AclControlManager.validateNewAcl; what is asked nowhere here
-    would be without effect).
+    """Make an ACL, or say why it is refused (AclControlManager.validateNewAcl).
+
+    What is asked nowhere here would be without effect.
     """
     kinds = {number: kind for kind, number in KINDS.items()}
     operations = {number: name for name, number in OPERATIONS.items()}

@@ -71,7 +71,9 @@ class Cluster:
     # --- What it is like
 
     def describe(self) -> dict[str, Any]:
-        """Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; the
+        """Describe the cluster.
+
+        Brokers that are `up`; `topics`, with leader, epoch, isr and replicas by partition; the
         groups' `coordinator`; what was asked that is `unserved`.
         """
         return self.command("describe")
@@ -154,9 +156,10 @@ class Cluster:
         client: str = "",
         times: int = 1,
     ) -> None:
-        """The next `times` requests end their connection, before they are handled or after, when
-        they have had their effect and only the answer is missing. api, broker, client: only such
-        requests; client is a `client.id`.
+        """Have the next `times` requests end their connection, before or after they are handled.
+
+        After: they have had their effect and only the answer is missing. api, broker, client: only
+        such requests; client is a `client.id`.
         """
         said: dict[str, Any] = {"when": when, "api": api, "client": client, "times": times}
         if broker is not None:
@@ -168,8 +171,10 @@ class Cluster:
     def when(
         self, api: str = "", *, nth: int = 1, topic: str = "", client: str = "", **more: Any
     ) -> Waits:
-        """Of the nth request from now on, of an API, to a topic, of a `client.id`; or `broker=1`,
-        `at=` seconds of the cluster's own, `watermark=10, partition=0` of a topic, `command="go"`.
+        """Wait for the nth request from now on, of an API, to a topic, of a `client.id`.
+
+        Or for `broker=1`, `at=` seconds of the cluster's own, `watermark=10, partition=0` of a
+        topic, `command="go"`.
 
             cluster.when("Produce", nth=3).do("kill", broker="leader of t-0")
         """
@@ -222,8 +227,10 @@ class Waits(NamedTuple):
     when: dict[str, Any]
 
     def do(self, command: str, **said: Any) -> None:
-        """Any command; or, to the request itself, `reset` with `cut` (before, after, within),
-        `delay` with `ms`, `answer` with `error`, which is invented.
+        """Give any command.
+
+        Or one to the request itself: `reset` with `cut` (before, after, within), `delay` with `ms`,
+        `answer` with `error`, which is invented.
         """
         self.cluster.command(command, when=self.when, **said)
 

@@ -1,5 +1,6 @@
-"""What administrators ask beside topics and settings: elections, replicas, directories, producers,
-ACLs.
+"""Answer administrators: elections, replicas, directories, producers, ACLs.
+
+Topics and settings have modules of their own.
 
 Kafka's ReplicationControlManager, DescribeTopicPartitionsRequestHandler, KafkaApis,
 ProducerStateManager and AclApis.
@@ -58,8 +59,10 @@ class Administrators:
     # --- Reassignment: KIP-455, as far as replicas are a constant of a partition
 
     def _reassign(self, request: Request) -> Message:
-        """Nothing is ever in progress, so that nothing can be cancelled; and a partition may be
-        given the replicas that it has (ReplicationControlManager.alterPartitionReassignments).
+        """Answer a reassignment (ReplicationControlManager.alterPartitionReassignments).
+
+        Nothing is ever in progress, so nothing can be cancelled; and a partition may be given the
+        replicas that it has.
         """
 
         def told(topic: Message, asked: Message) -> Message:
@@ -175,8 +178,9 @@ class Administrators:
     # --- The controller: KIP-836, KIP-853
 
     def _describe_quorum(self, request: Request) -> Message:
-        """One controller, which is no broker, and brokers that read what it writes: as far as each
-        has come in the metadata log of the partition that is on all of them.
+        """Describe the quorum: one controller, which is no broker, and the brokers as observers.
+
+        Each is as far as it has come in the metadata log of the partition that is on all of them.
         """
 
         def told(topic: Message, asked: Message) -> Message:

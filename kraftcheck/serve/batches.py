@@ -128,8 +128,9 @@ def parsed(data: bytes | None, limit: int) -> Batch:
 
 
 def single(value: bytes, producer: int = UNSET, epoch: int = UNSET) -> Batch:
-    """A batch of one record of a broker's own, whose value this is; of a transaction, if it has a
-    producer.
+    """Make a batch of one record of a broker's own, with this value.
+
+    It belongs to a transaction if it has a producer.
     """
     own = producer != UNSET
     data = data_batch([(None, value)], 0, producer, epoch, transactional=own)

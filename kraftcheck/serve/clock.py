@@ -24,8 +24,10 @@ class Clock:
         return self._now
 
     def rest(self) -> None:
-        """The time in which the cluster computed is none of its own: where there is much to do for
-        many partitions, its time goes more slowly, and clients are heard all the same.
+        """Leave out the time in which the cluster computed.
+
+        Where there is much to do for many partitions its time goes more slowly, and clients are
+        heard all the same.
         """
         self._real = time.monotonic()
 

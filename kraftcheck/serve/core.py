@@ -24,7 +24,7 @@ from kraftcheck.serve.codec import Malformed, Message, Reader, Writer, reader, u
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import INTERNAL, Setup, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld, Setup
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -48,8 +48,8 @@ class Closed(Exception):
 class Witness(Protocol):
     """Sees requests that are served, and answers that leave."""
 
-    def asked(self, world: World, request: Request) -> None: ...
-    def answered(self, world: World, request: Request, body: Message) -> None: ...
+    def asked(self, world: ServedWorld, request: Request) -> None: ...
+    def answered(self, world: ServedWorld, request: Request, body: Message) -> None: ...
     def restored(self, partition: ServedPartition, batch: Batch) -> None: ...
     def committed(self, group: str, partition: ServedPartition, offset: int) -> None: ...
 
@@ -85,7 +85,7 @@ class Core:
         """Requests to brokers that stand still, and those that wait for a command."""
         self._paused: set[int] = set()
         """Brokers that stood still when somebody looked last."""
-        self.world = World(setup, self, watched, recorded, observer)
+        self.world = ServedWorld(setup, self, watched, recorded, observer)
         self.reach = 0
         """So far time may leap while a request is handled, in microseconds."""
         self._leaps = 0
@@ -243,8 +243,9 @@ class Core:
     # --- Answers
 
     def wait(self, waiting: Waiting, timeout_ms: int, since: int | None = None) -> Waiting:
-        """Has it expire after so many real milliseconds, as its client counts them; since: from
-        then on, if not from now.
+        """Have it expire after so many real milliseconds, as its client counts them.
+
+        since: from then on, if not from now.
 
         Mostly it is over long before. So of all that wait for as long there is one event, for who
         came first; who waits no longer is kept by nobody.
@@ -440,8 +441,9 @@ class Core:
 
 @lru_cache(maxsize=1024)
 def _reading(key: int, version: int) -> tuple[str, bool, Reader | None]:
-    """The name of an API, whether its header has tagged fields, and what reads a request of it;
-    none, where it is not served.
+    """Give the name of an API, whether its header has tagged fields, and its reader.
+
+    None, where the API is not served.
     """
     name = BY_KEY.get(key, "")
     if not name or version not in versions(name):

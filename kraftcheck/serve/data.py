@@ -347,8 +347,9 @@ class Produce(Appending):
 
 
 class Delete(Waiting):
-    """A request to delete records: it waits until the log begins there on every live replica
-    (Kafka's DelayedDeleteRecords).
+    """A request to delete records.
+
+    It waits until the log begins there on every live replica (Kafka's DelayedDeleteRecords).
     """
 
     def __init__(self, data: Data, request: Request) -> None:

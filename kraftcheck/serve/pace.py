@@ -1,5 +1,7 @@
-"""When brokers of a served cluster act: as in campaigns (reference/partition/sim/pace.py), but that
-fetches wait at the leader, and with one event for all deadlines of a kind that seldom come.
+"""Say when brokers of a served cluster act.
+
+They act as in campaigns (reference/partition/sim/pace.py), but fetches wait at the leader, and all
+deadlines of a kind that seldom come share one event.
 
 *Fetches.* One that finds nothing is kept, as in Kafka (W10, DelayedFetch), until there is something
 to tell, or for so long. In the reference a fetch is one step, and does not wait. So the answer that
@@ -117,8 +119,9 @@ class ServedPace(Pace):
                 world.network.send(now, leader, ((follower, answer),))
 
     def give_up(self, broker: int) -> None:
-        """Fetches of a broker and to it were lost, and who sent them knows: by its own end, or that
-        of the connection.
+        """Give up the lost fetches of a broker and to it.
+
+        Their senders know it by their own end, or that of the connection.
         """
         now = self._world.now
         for node, due in self._due.items():
@@ -132,8 +135,10 @@ class ServedPace(Pace):
     # --- Deadlines
 
     def is_usual(self, follower: int, row: BrokerRow, until: int) -> bool:
-        """Whether a fetch that is answered by records changes no deadline of this follower but its
-        own, until it asks again."""
+        """Say whether a fetch that is answered by records changes only this follower's deadline.
+
+        Until it asks again.
+        """
         return (
             len(row.fetching) == 1
             and row.flushed < len(row.log)

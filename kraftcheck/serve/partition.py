@@ -210,8 +210,9 @@ class ServedPartition(PartitionSimulation):
                 self.world.has_news(self)
 
     def _see_probe(self, step: Step) -> None:
-        """The record by which a healed partition shows its progress is a marker that ends nothing:
-        it takes an offset, and no client is shown it.
+        """Note the probe record by which a healed partition shows its progress.
+
+        It is a marker that ends nothing: it takes an offset, and no client is shown it.
         """
         asked = step.input.value
         if isinstance(asked, ProduceRequest) and asked.client == PROBE:
@@ -263,9 +264,10 @@ class ServedPartition(PartitionSimulation):
 
 
 class LivePartition(ServedPartition):
-    """Nobody looks at its steps while clients are served, so that followers may take several at
-    once. The tape is played again by a `ServedPartition`, whose answers have to be these, byte by
-    byte.
+    """A partition while clients are served.
+
+    Nobody looks at its steps then, so followers may take several at once. A `ServedPartition` plays
+    the tape again, and its answers must be these, byte by byte.
     """
 
     def __init__(self, *of: Any) -> None:
@@ -282,8 +284,9 @@ class LivePartition(ServedPartition):
             super().deliver(node, message)
 
     def _copies(self, leader: int, first: ReplicaFetchRequest) -> bool:
-        """Followers take what the leader has and ask again, all those whose fetches are here now:
-        their steps by the handlers, at the times at which they would be taken, where nothing else
+        """Let all followers whose fetches are here take what the leader has and ask again.
+
+        The handlers take their steps at the times at which they would be taken, where nothing else
         happens meanwhile. Events and deadlines are set as they are in the end. False: nothing was
         done, and each step is one of its own.
         """

@@ -52,8 +52,10 @@ def read(path: Path) -> Plan:
 
 
 def scenario(path: Path, known: Collection[str]) -> Scenario:
-    """TOML: a plan, of which both parts may be missing, and above it options; `protocol` says which
-    one is served. known: the options that there are. Raises BadInput.
+    """Read a plan from TOML, with options above it.
+
+    Both parts of a plan may be missing; `protocol` says which one is served. known: the options
+    that there are. Raises BadInput.
     """
     said = _tables(path)
     if not said:
@@ -95,8 +97,10 @@ def _plan(path: Path, said: Mapping[str, Any]) -> Plan:
 
 
 def drawn(seed: int, brokers: int) -> Plan:
-    """Moves that a seed decides: connections that end, requests that are late, brokers that die,
-    are cut off, stand still or hear no metadata, and come back.
+    """Draw moves from a seed.
+
+    Connections end, requests are late, and brokers die, are cut off, stand still or hear no
+    metadata, and come back.
     """
     stream = SeededChooser(seed).stream("faults")
     moves: list[dict[str, Any]] = []
@@ -132,8 +136,9 @@ class Shrunk(NamedTuple):
 
 
 def shrunk(tape: Path, out: Path) -> Shrunk:
-    """Plays a tape with commands left out, as long as the same promise is broken, and writes what
-    is left of it, up to there.
+    """Play a tape with commands left out, and write what still breaks the same promise.
+
+    The tape ends where the promise is broken.
 
     What clients sent stays as it was, though a client that was answered otherwise might have sent
     something else: it is the cluster that is judged, whatever is asked of it.

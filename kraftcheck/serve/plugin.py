@@ -1,5 +1,7 @@
-"""The pytest plugin: `kafka_cluster`, a cluster of three brokers, fresh for every test, and
-`kafka_plan`, by which it is told of faults to come.
+"""Give pytest the fixtures `kafka_cluster` and `kafka_plan`.
+
+The first is a cluster of three brokers, fresh for every test; the second tells it of faults to
+come.
 
 One process serves all tests of a session; between two tests its cluster ends, is judged, and begins
 anew. A test fails when the cluster broke a rule: the promise, where, and the command that plays the

@@ -33,8 +33,10 @@ LARGEST: Final = 1 << 30
 
 
 class Restoring:
-    """The command `restore`, in four forms: topics; batches of a partition; where its log begins;
-    and that all are there."""
+    """The command `restore`, in four forms.
+
+    Topics; batches of a partition; where its log begins; and that all are there.
+    """
 
     def __init__(self, core: Core, transactions: Transactions) -> None:
         self._core, self._transactions = core, transactions

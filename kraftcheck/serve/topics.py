@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kraftcheck.reference.cluster.topics import DEFAULT, NewTopic, TopicError
 from kraftcheck.serve.partition import ServedTopic
-from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld
 
 SETTINGS: Final = {
     "cleanup.policy": "delete",
@@ -35,9 +35,11 @@ def is_name(name: str) -> bool:
     return NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
-def created(world: World, said: Mapping[str, Any]) -> str:
-    """Makes a topic on command: `name`, and if they are to be others than by default `partitions`,
-    `replicas`, and settings, with `_` for `.` in their names. Returns what is wrong with it, or "".
+def created(world: ServedWorld, said: Mapping[str, Any]) -> str:
+    """Make a topic on command; return what is wrong with it, or "".
+
+    The command has `name`, and, unless they are the defaults, `partitions`, `replicas`, and
+    settings, with `_` for `.` in their names.
     """
     given = {key: said[key] for key in said if key not in _TOPIC}
     named = {key.replace("_", "."): str(value) for key, value in given.items()}
@@ -57,12 +59,12 @@ def created(world: World, said: Mapping[str, Any]) -> str:
     return ""
 
 
-def made(world: World, said: Mapping[str, Any]) -> ServedTopic:
+def made(world: ServedWorld, said: Mapping[str, Any]) -> ServedTopic:
     """Raises TopicError."""
     return world.make(*asked_for(world, said))
 
 
-def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
+def asked_for(world: ServedWorld, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
     """Raises TopicError for what Kafka refuses, and for settings that would not be kept."""
     name, setup = str(said["name"]), world.setup
     if not is_name(name) or name in INTERNAL:

@@ -114,8 +114,10 @@ class _Machine(PartitionMachine):
         return State(self, before.node, _UNKNOWN, row, running, wants, before.steps)
 
     def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
-        """What `new_state` says of who runs, made of what was wanted before: deadlines are kept by
-        want, so that one which is wanted still has to be the one object that it was.
+        """Update what `new_state` says of who runs.
+
+        It is made of what was wanted before: deadlines are kept by want, so one that is still
+        wanted has to be the same object.
         """
         old, was, end = before.wants, before.row, len(row.log)
         wants: list[KnownInput] = []

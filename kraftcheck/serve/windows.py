@@ -233,8 +233,10 @@ def _batch(move: Move, producer: int, batch: Batch) -> Batch:
 
 
 def pieces_of(step: Moved) -> Pieces:
-    """What a step needs of the logs: what lies around all of which it speaks, and where nothing
-    far is left out in between, all of it.
+    """Cut out of the logs what a step needs.
+
+    That is what lies around all that it speaks of, and, where nothing far is left out in between,
+    all of it.
     """
     before, after = step.before, step.after
     live = {*_of_row(before), *_of_row(after)}

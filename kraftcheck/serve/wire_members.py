@@ -1,5 +1,6 @@
-"""What clients saw of the members of groups: what a coordinator told them of generations, of
-assignments, and of who has a partition.
+"""Read from the wire what clients saw of the members of groups.
+
+A coordinator told them of generations, of assignments, and of who has a partition.
 
 *The classic protocol* has no spec behind it (classic.py), so that this is its judge. Of what one
 coordinator says in one tenure: generations go up; those of one generation are told one leader and
@@ -24,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 _NONE: Final = ERRORS["NONE"]
 _JOIN_EPOCH: Final = 0
@@ -92,7 +93,7 @@ class Members:
             sent.setdefault(body["generation_id"], []).append(given)
 
     def answered(
-        self, now: int, world: World, request: Request, body: Message, invoked: int
+        self, now: int, world: ServedWorld, request: Request, body: Message, invoked: int
     ) -> None:
         api, asked = request.api, request.body
         tenure = world.offsets.row(request.broker).leader_epoch

@@ -117,7 +117,7 @@ class Owner(Protocol):
         ...
 
 
-class World:
+class ServedWorld:
     """All partitions, one clock, and what is done to brokers."""
 
     def __init__(
@@ -203,10 +203,11 @@ class World:
         goes_on: Callable[[], bool] | None = None,
         leap: int = 0,
     ) -> None:
-        """Everything that is due happens, at its own time; `done` is called after each event in
-        which something happened for which somebody may wait.
-        goes_on: whether time is to leap to what is due, for as long as it says so. leap: so far
-        beyond may lie what follows from it and nothing else comes before.
+        """Let everything that is due happen, at its own time.
+
+        `done` is called after each event for which somebody may wait. goes_on: whether time leaps
+        to what is due, for as long as it says so. leap: how far beyond may lie what follows from
+        it, if nothing else comes before.
         """
         agenda, self.until = self.agenda, now + leap
         while agenda and agenda[0][0] <= now and (goes_on is None or goes_on()):
@@ -404,8 +405,10 @@ class World:
         return self._batches[entry.epoch, entry.value]
 
     def _value(self, partition: ServedPartition, batch: Batch) -> int:
-        """A number of its own; where a producer numbers its batches, the same one when one comes
-        again, so that NoDuplicate can be asked.
+        """Number a value.
+
+        Where a producer numbers its batches, a batch that comes again has the same number, so that
+        NoDuplicate can be asked.
         """
         key = (partition.number, batch.producer, batch.producer_epoch, batch.sequence, batch.crc)
         known = self._values.get(key)
@@ -417,8 +420,10 @@ class World:
         return known
 
     def sequence_of(self, partition: ServedPartition, row: BrokerRow, batch: Batch) -> int:
-        """As the reference counts a producer's batches: the number that is expected next for the
-        records that are, the number of a remembered batch for the same one, and else neither.
+        """Give the sequence number as the reference counts a producer's batches.
+
+        For the expected batch it is the number that comes next, for a remembered batch that batch's
+        number, and else neither.
         """
         if batch.sequence == UNDEFINED:
             return UNDEFINED
@@ -528,8 +533,9 @@ class World:
         self.give(partition, CONTROLLER, ElectLeaders("PREFERRED"))
 
     def cut(self, broker: int, whole: bool) -> None:
-        """Cuts a broker off from the others and the controller, or joins it again; clients reach
-        it all along.
+        """Cut a broker off from the others and the controller, or join it again.
+
+        Clients reach it all along.
         """
         if whole == (broker not in self.isolated):
             return

@@ -190,10 +190,11 @@ def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
 @JAR
 @judged
 def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
-    """Follow every stored schedule of a protocol's bugs, or those of files, and say which of them
-    Kafka has.
+    """Follow every stored schedule of a protocol's bugs, or those of files, on Kafka.
 
-    \b
+    Say which of the bugs Kafka has.
+
+    
     Example: kraftcheck witness bugs partition --out runs/bugs
     Example: kraftcheck witness bugs tests/corpus/tlc-Z7*.schedule --out runs/bugs
     """

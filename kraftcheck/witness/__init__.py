@@ -1,5 +1,6 @@
-"""Apache Kafka's own classes as one more implementation: driven by our schedules, judged by the
-same specs. docs/witness.md is about it; kraftcheck/live/witness has the JVM.
+"""Drive Apache Kafka's own classes by our schedules, and judge them by the same specs.
+
+docs/witness.md is about it; kraftcheck/live/witness has the JVM.
 
 Order of reading: kafka.py (which classes), speech.py (words), driving.py (runs), replaying.py
 (schedules), shrinking.py (small ones), covering.py (graphs), following.py and departures.py behind

@@ -2,7 +2,7 @@
 
 What joins them is reference/cluster's, with Kafka's nodes in place of the reference's: a controller
 decides ahead of what is committed, answers when it is, and the partition's abstract controller
-takes the step of a decision that stands (docs/conformance.md, The three-part join).
+takes the step of a decision that stands (docs/joins.md).
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """
@@ -99,8 +99,9 @@ class _Controllers(Controllers):
 
 
 class KafkaCluster(Hosted, ClusterSchedule):
-    """As ClusterSchedule, with a witness in place of the reference's voters, controllers and
-    brokers. It has one partition, which all brokers hold.
+    """A ClusterSchedule with Kafka's classes in place of the reference's nodes.
+
+    Voters, controllers and brokers are Kafka's. It has one partition, which all brokers hold.
     """
 
     kind_of_partition = _Partition

@@ -41,8 +41,9 @@ class Differing(NamedTuple):
 
 
 def compared(kafka: Any, reference: Iterable[Any]) -> tuple[Difference, ...]:
-    """How Kafka's outcome differs from the nearest of the reference's: not at all, if it is one of
-    them.
+    """Say how Kafka's outcome differs from the nearest of the reference's.
+
+    It does not, if it is one of them.
     """
     nearest: tuple[Difference, ...] | None = None
     for outcome in reference:
@@ -74,9 +75,13 @@ def _told(messages: Iterable[Any]) -> str:
     return "; ".join(sorted(map(render_input, messages))) or "nothing more"
 
 
-def told(differing: Sequence[Differing], methods: Mapping[str, str], most: int) -> list[str]:
-    """In words: each action and fields with how many steps, the most frequent first, and the first
-    such step.
+def difference_lines(
+    differing: Sequence[Differing], methods: Mapping[str, str], most: int
+) -> list[str]:
+    """Tell the differences in words.
+
+    Each action and its fields with how many steps, the most frequent first, and the first such
+    step.
     """
     kinds = Counter((each.action, _fields(each)) for each in differing)
     lines = []

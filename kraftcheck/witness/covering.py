@@ -92,9 +92,10 @@ def cover(
     jar: str | None,
     screen: Screen,
 ) -> int:
-    """Takes every edge of these graphs, which are of one protocol, and attempts what they do not
-    have. drive: in which order. rules: by whose Kafka is judged otherwise. mutants: how many of
-    messages are attempted; below 0: nothing is. Raises as driving.by_chance.
+    """Take every edge of these graphs, of one protocol, and attempt what they do not have.
+
+    drive: in which order. rules: by whose Kafka is judged otherwise. mutants: how many of messages
+    are attempted; below 0: nothing is. Raises as driving.by_chance.
     """
     use_jar(jar)
     profile = kafka.allowed(rules)
@@ -174,8 +175,10 @@ def _driven(
 
 
 def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
-    """A line for each edge that was not taken: its states by their number in TLC's dump, the input
-    in the words of a trace, and why. No line: all were.
+    """Write a line for each edge that was not taken.
+
+    It has the edge's states by their number in TLC's dump, the input in the words of a trace, and
+    why. No line: all were taken.
     """
     moves, speech = matcher.moves, Speech(matcher.composition.constants)
     lines = []

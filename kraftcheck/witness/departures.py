@@ -111,8 +111,9 @@ def _met(
 def reasons_of(
     texts: Sequence[str], constants: Any, profile: Profile | None, by: str
 ) -> tuple[list[str], list[str]]:
-    """Of each of these steps of Kafka, lines of a trace, the entry of the profile that it needs,
-    or WRONG; "": the specs allow it. And what is wrong, in words.
+    """Give the entry of the profile that each of these steps of Kafka needs, or WRONG.
+
+    "": the specs allow it. Steps are lines of a trace. Also say what is wrong, in words.
     """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "parted.jsonl"

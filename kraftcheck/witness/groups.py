@@ -1,6 +1,6 @@
 """A consumer group whose coordinators are Kafka's, one after the other, and members are not.
 
-What is left out is in docs/witness.md.
+What is left out is in docs/witness-classes.md.
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """
@@ -92,8 +92,10 @@ class KafkaGroup(KafkaSteered):
         return [] if made is None else [made]
 
     def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:
-        """Who has left for a while does not leave again before it is back: Kafka records that once
-        more, and answers when it is committed, where the specs answer at once.
+        """Act as a member that has left for a while, and does not leave again before it is back.
+
+        Kafka records that once more, and answers when it is committed, where the specs answer at
+        once.
         """
         if isinstance(input.value, Unsubscribe):
             members = newest(self.row(COORDINATOR).log).members

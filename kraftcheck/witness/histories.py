@@ -92,9 +92,11 @@ class _Ways(NamedTuple):
 
 
 class _Driving:
-    """verdicts: by history of which Kafka has taken all before, how it has taken the last step;
-    None: as in the model. sent: messages that Kafka has sent. lost: by a history that ends with a
-    crash, what the step before it did not come to send.
+    """Takes histories on Kafka.
+
+    verdicts: by history of which Kafka has taken all before, how it has taken the last step; None:
+    as in the model. sent: messages that Kafka has sent. lost: by a history that ends with a crash,
+    what the step before it did not come to send.
     """
 
     def __init__(self, matcher: Matcher, host: Host, speech: Speech, walkers: Walkers) -> None:
@@ -217,8 +219,9 @@ class _Driving:
     def _going_on(
         self, runs: dict[int, set[int]], own: int, edges: Sequence[int], ways: _Ways
     ) -> tuple[int, int] | None:
-        """The history in place of `own` with which a run goes on to these edges, and what it goes
-        on from; None: none does, or it parts there.
+        """Give the history in place of `own` with which a run goes on to these edges.
+
+        Also what it goes on from; None: none does, or it parts there.
         """
         states = {self._source(edge) for edge in edges}
         for before, possible in runs.items():
@@ -250,8 +253,10 @@ class _Driving:
         return True
 
     def _can_be(self, edge: int, ways: _Ways) -> bool:
-        """Whether what an edge delivers was sent on the way to it, and not lost in a crash; and
-        whether nobody has got on that way what is lost in this one.
+        """Say whether Kafka can take an edge after this history.
+
+        What the edge delivers was sent on the way to it, and not lost in a crash; and nobody has
+        got on that way what is lost in this one.
         """
         if not self._lost:
             return True
@@ -300,8 +305,9 @@ class _Driving:
     # --- Kafka
 
     def _ready(self, wanted: Iterable[int]) -> list[list[int]]:
-        """Paths to those of these histories that Kafka has not taken and now can, of which none is
-        a part of another.
+        """Give paths to those of these histories that Kafka has not taken and now can.
+
+        None of them is a part of another.
         """
         passed, paths = {BEGINNING}, []
         for own in sorted(wanted, reverse=True):

@@ -62,7 +62,8 @@ class Kafka(NamedTuple):
     def allowed(self, *protocols: str) -> Profile | None:
         """What else is allowed in steps of these protocols.
 
-        Raises BadInput: no such version, or none for it; ToolError: none of this name."""
+        Raises BadInput: no such version, or none for it; ToolError: none of this name.
+        """
         tried(lambda: check_version(self.version))
         if self.profile == SPECS_ALONE:
             return None
@@ -110,8 +111,9 @@ def methods_of(protocol: str) -> dict[str, str]:
 
 
 def witnessed() -> dict[str, Protocol | Composed]:
-    """The protocols whose steps classes of Kafka take, by name, but those driven under another; and
-    what is composed of them.
+    """Give the protocols whose steps classes of Kafka take, by name.
+
+    Those driven under another are left out; what is composed of them is there.
     """
     alone = {p.name: p for p in PROTOCOLS if p.witness is not None and not p.witness.under}
     return {**alone, CLUSTER_OF_KAFKA.name: CLUSTER_OF_KAFKA}

@@ -1,4 +1,4 @@
-"""A partition of which brokers and controller are Kafka's. What is left out is in docs/witness.md.
+"""A partition of which brokers and controller are Kafka's (docs/witness-classes.md).
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """
@@ -73,15 +73,17 @@ class KafkaPartition(Hosted, PartitionSchedule):
     # --- Which moves there are: less than Kafka's may do, where the spec has no word for it
 
     def readings(self) -> list[tuple[int, Input]]:
-        """A leader sends what it proposes before it reads of the partition again: Kafka would send
-        it even if metadata had cleared it.
+        """Have a leader send what it proposes before it reads of the partition again.
+
+        Kafka would send it even if metadata had cleared it.
         """
         found = super().readings()
         return [n for n in found if not (is_unsent(self.row(n[0])) and _of_partition(n[1]))]
 
     def wants(self, *kinds: str) -> list[tuple[int, Input]]:
-        """A request to change the ISR is given up only while it is still what is proposed: Kafka
-        would send it again in any case.
+        """Give up a request to change the ISR only while it is still what is proposed.
+
+        Kafka would send it again in any case.
         """
         found = super().wants(*kinds)
         return [each for each in found if not is_cleared(self.row(each[0]), each[1])]
@@ -225,8 +227,9 @@ MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = 
 
 
 def left_open(trace: ForeignTrace) -> list[Finding]:
-    """Followers that count as caught up although they have not even what the leader had when they
-    fetched last: the entry caught-up-before allows it, since that is not in the row.
+    """Find followers that count as caught up without what the leader had at their last fetch.
+
+    The entry caught-up-before allows it, since that is not in the row.
     """
     had: dict[tuple[int, int, Value, Value], int] = {}
     found = []
@@ -264,8 +267,9 @@ SENT_AGAIN: Final = "metadata cleared what is proposed, and Kafka sends it all t
 
 
 def is_cleared(row: BrokerRow, input: Input) -> bool:
-    """Whether it gives up the request of a proposal that metadata has cleared, which Kafka sends
-    again and again, and makes no other meanwhile.
+    """Say whether it gives up the request of a proposal that metadata has cleared.
+
+    Kafka sends that again and again, and makes no other meanwhile.
     """
     if not isinstance(input, ControllerRequestTimeout):
         return False

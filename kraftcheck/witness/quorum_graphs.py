@@ -86,8 +86,9 @@ def _together(taken: Sequence[Taken]) -> Taken:
 
 
 def _tear(steps: Sequence[Step], at: int) -> int:
-    """How the flush that belongs to a step is broken off, if the walk's next step of the node is
-    the crash that loses what is not flushed.
+    """Say how the flush that belongs to a step is broken off.
+
+    It is if the walk's next step of the node is the crash that loses what is not flushed.
     """
     step = steps[at]
     row = step.result.row

@@ -1,5 +1,6 @@
-"""The releases of Kafka beside each other: which steps differ, which finds each has, and what of
-each is driven.
+"""Put the releases of Kafka beside each other.
+
+Which steps differ, which finds each has, and what of each is driven.
 
 All are given the same runs, and the schedules of finds. Traces that are alike are judged once.
 

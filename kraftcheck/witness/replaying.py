@@ -96,8 +96,9 @@ def played(
     note: Callable[[str], None] = lambda what: None,
     compares: bool = False,
 ) -> Played:
-    """Follows a schedule of this name, writes its steps, and has them judged; those that do not
-    differ by the reference, if they are compared.
+    """Follow a schedule of this name, write its steps, and have them judged.
+
+    Those that do not differ are judged by the reference, if they are compared.
 
     Raises BadInput: wrong options, or no move is possible; or as driving.by_chance.
     """
@@ -172,13 +173,13 @@ def followed(
         )
     schedule, failure = made.followed.schedule, made.followed.failure
     steps = sum(len(part.lines) for part in schedule.parts)
-    for line in following.told(made.followed):
+    for line in following.step_lines(made.followed):
         screen.line(line)
     screen.line()
     if differential:
         screen.line(f"{sum(map(len, made.differing)):,} of {steps:,} steps differ")
         for part, differing in zip(component.parts, made.differing, strict=True):
-            for line in comparing.told(differing, part.methods, driving.DIFFERING):
+            for line in comparing.difference_lines(differing, part.methods, driving.DIFFERING):
                 screen.line(line)
     done = f"{made.followed.made} of {len(script.moves)} made, {steps} steps"
     shown = [*facts, ("moves", done)]
@@ -203,9 +204,7 @@ def followed(
 
 
 class Given(NamedTuple):
-    """A schedule of this name, what it violates with its bug, and what drives the classes that it
-    moves.
-    """
+    """A schedule, what it violates with its bug, and what drives the classes that it moves."""
 
     name: str
     violates: str
@@ -260,10 +259,11 @@ def bugs(
     screen: Screen,
     differential: bool = False,
 ) -> int:
-    """Every schedule that is stored for these protocols, and those of these files, on Kafka, and
-    what became of it: `witness.json`, and the table of `page`. One that cannot be followed is told
-    so, unless there is no other. differential: TLC judges the steps that the reference would not
-    have taken so. Raises BadInput, and as `played`.
+    """Follow every stored schedule of these protocols, and those of these files, on Kafka.
+
+    What became of each goes to `witness.json`, and to the table of `page`. A schedule that cannot
+    be followed is told so, unless there is no other. differential: TLC judges the steps that the
+    reference would not have taken so. Raises BadInput, and as `played`.
     """
     driving.use_jar(jar)
     every = [*_given(names, kafka)]

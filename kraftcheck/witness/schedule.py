@@ -47,8 +47,9 @@ _KNOWN = re.compile(r"(FetchRequest .*) high_watermark=\S+")
 
 
 def _words(constants: Constants, m: Message) -> str:
-    """As of the quorum before 4.1, so that one schedule serves both: a fetch without what its
-    sender knows.
+    """Write a fetch in the words of the quorum before 4.1, so that one schedule serves both.
+
+    It lacks what its sender knows.
     """
     words = move_words(constants, m.destination, m)
     return words.partition(" high_watermark=")[0] if isinstance(m, FetchRequest) else words
@@ -86,8 +87,9 @@ class KafkaSchedule(Hosted, Schedule):
             self._step(node, Restart())
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
-        """A flush is a part of Kafka's step; where the schedule has a crash in its place, Kafka is
-        made to crash inside the flush.
+        """Attempt a move in which a flush is a part of Kafka's step.
+
+        Where the schedule has a crash in its place, Kafka is made to crash inside the flush.
         """
         if _FLUSH.fullmatch(words):
             return 1  # a part of the step before

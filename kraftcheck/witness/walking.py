@@ -184,8 +184,9 @@ def drive(
 
 
 def _drawn(matcher: Matcher, found: OnKafka, random: Random) -> list[list[int]]:
-    """To each edge at which Kafka parted and that it has not taken, a way through edges that it
-    has.
+    """Draw a path to each edge at which Kafka parted and that it has not taken.
+
+    The path goes through edges that it has taken.
     """
     moves = matcher.moves
     leaving: dict[int, list[int]] = {}

@@ -32,9 +32,10 @@ class Consulted:
 def probed(
     replacement: type[T], names: Iterable[str], correct: object, consulted: Consulted
 ) -> type[T]:
-    """A subclass of `replacement` that counts its answers under these names, and beside each of
-    them asks `correct`, which has the same methods without the bug: another object, or a class,
-    whose methods are asked of the probed object itself.
+    """Make a subclass of `replacement` that counts its answers under these names.
+
+    Beside each answer it asks `correct`, which has the same methods without the bug: another
+    object, or a class, whose methods are asked of the probed object itself.
     """
     of_itself = isinstance(correct, type)
 

@@ -75,8 +75,9 @@ class Consumer:
         self._in_flight = None
 
     def poll(self, broker: int, epoch: int) -> ConsumerFetchRequest | ListOffsetsRequest | None:
-        """What is to be asked of this broker now, knowing this leader epoch; None while an answer
-        is awaited.
+        """Give what to ask of this broker now, under this leader epoch.
+
+        None while an answer is awaited.
         """
         if self._in_flight is not None:
             return None

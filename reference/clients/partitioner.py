@@ -1,5 +1,6 @@
-"""Which partition a record goes to: Kafka's murmur2 over its key (`Utils.murmur2`,
-`BuiltInPartitioner.partitionForKey`).
+"""Choose the partition of a record by Kafka's murmur2 over its key.
+
+As `Utils.murmur2` and `BuiltInPartitioner.partitionForKey` do.
 
 Law of this file: arithmetic on 32 bits, as Java does it.
 """

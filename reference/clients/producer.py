@@ -58,8 +58,10 @@ class ProducerConfig(msgspec.Struct, frozen=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What became of a value, for the history: `fail` says that it never was and never will be in a
-    log; `indeterminate` that nobody knows (P19).
+    """What became of a value, for the history.
+
+    `fail` says that it never was and never will be in a log; `indeterminate` that nobody knows
+    (P19).
     """
 
     partition: int

@@ -553,8 +553,9 @@ def promised(configuration: Configuration, envelope: Envelope = NOTHING) -> Prom
 
 
 def together(promises: Sequence[Promise]) -> Promise:
-    """The promise for what several configurations write to, such as producers of different acks:
-    what all of them promise. promises: one at least.
+    """Give the promise that all of several configurations make.
+
+    They write to the same log, as producers of different acks do. promises: one at least.
     """
     weakest = min(promises, key=lambda each: (not each.nothing, each.level))
     allowed = {what: why for each in reversed(promises) for what, why in each.allowed.items()}

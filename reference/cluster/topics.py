@@ -31,8 +31,10 @@ class TopicError(ValueError):
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for: so many partitions and replicas, or a manual assignment for each partition
-    (both numbers are then DEFAULT).
+    """A topic that is asked for.
+
+    So many partitions and replicas, or a manual assignment for each partition (both numbers are
+    then DEFAULT).
     """
 
     name: str
@@ -129,8 +131,9 @@ class Topics:
         return ""
 
     def _placed(self, wanted: NewTopic) -> tuple[Assignment, ...]:
-        """Spread as StripedReplicaPlacer spreads them over one rack, from the first broker on:
-        Kafka begins anywhere.
+        """Place replicas as StripedReplicaPlacer does over one rack, from the first broker on.
+
+        Kafka begins at any broker.
         """
         replicas, brokers = wanted.replication_factor, self._brokers
         if replicas < 1:

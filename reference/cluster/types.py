@@ -2,7 +2,7 @@
 
 Law of this file: values only. A cluster has no row of its own. Its state is that of its components:
 the voters' rows, and for each partition the rows of its brokers and of its controller, each as if
-the partition were alone (docs/conformance.md, The three-part join).
+the partition were alone (docs/joins.md).
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def on_cluster(protocol: str) -> str:
 
 @cache
 def coordinated(protocol: Protocol) -> type[Any]:
-    """The constants of such a run: `coordinator` has those of the protocol. The first partition is
-    its log. `replicas`: of that, what brokers have left, if they clean it. Their components come
-    after the partitions.
+    """The constants of such a run: `coordinator` has those of the protocol.
+
+    The first partition is its log. `replicas`: of that, what brokers have left, if they clean it.
+    Their components come after the partitions.
     """
     return msgspec.defstruct(
         f"{protocol.name}_on_cluster_constants",

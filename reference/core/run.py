@@ -211,8 +211,9 @@ class Run(Circular):
     def wrong(
         self, node: int, before: Mapping[int, Any], after: dict[int, Any]
     ) -> tuple[Property, str] | None:
-        """The first property that a step of the node breaks, and what is wrong; the past is
-        entered in the rows after it.
+        """Give the first property that a step of the node breaks, and what is wrong.
+
+        The step enters the past that later rows are judged by.
         """
         if self._history is not None:
             after[HISTORY] = self._history(self.constants, before, after)
@@ -223,8 +224,9 @@ class Run(Circular):
     # --- The end
 
     def progress(self) -> str:
-        """What is missing when nothing disturbs any more, in words; or empty, also if the run stops
-        before.
+        """Say what is missing when nothing disturbs the run any more.
+
+        Empty if nothing is, and if the run stops before.
         """
         calm = self._world.calm
         if calm is None:

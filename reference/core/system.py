@@ -225,8 +225,9 @@ class System:
         return Effect(self.after(self.arrive(at, move), step), step)
 
     def words(self, move: Move) -> str:
-        """A move in words that say all about it: two moves of a configuration have no words in
-        common.
+        """Write a move in words that say all about it.
+
+        Two moves of a configuration have no words in common.
         """
         fields = msgspec.structs.asdict(move.input.value)
         ends = f"{move.node} "
@@ -275,8 +276,9 @@ class System:
         ]
 
     def readings(self, at: Configuration, state: State) -> Iterator[Any]:
-        """The inputs by which a running node reads the shared log: all that it has not read, and
-        the next batch.
+        """Give the inputs by which a running node reads the shared log.
+
+        It may read all that it has not read, or the next batch.
         """
         if self._shared is None or not state.running:
             return

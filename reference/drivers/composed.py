@@ -1,5 +1,7 @@
-"""Runs of a composition: each component moves as if it were alone (chance.py), and what a step of
-one leads another to is due there (`Join`).
+"""Run compositions.
+
+Each component moves as if it were alone (chance.py), and what a step of one leads another to is due
+there (`Join`).
 
 A move draws a component, and then that component's own move, or the first input that is due at it.
 Options are those of the components, each under the component's name.

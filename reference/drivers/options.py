@@ -62,8 +62,11 @@ def disturbances_of(world: World) -> dict[str, Sequence[int]]:
 
 @cache
 def options_of(protocol: Protocol) -> OptionSet[Any]:
-    """The constants of a run, how many moves it has, what becomes of messages, and whether it ends
-    where a property is violated."""
+    """Give the constants of a run and how it goes.
+
+    How many moves it has, what becomes of messages, and whether it ends where a property is
+    violated.
+    """
     world = world_of(protocol)
     fields = {field.name: field for field in msgspec.structs.fields(protocol.constants)}
     own = [(name, fields[name].type, values[0]) for name, values in world.constants.items()]
@@ -94,8 +97,11 @@ def simplest(protocol: Protocol) -> dict[str, Any]:
 
 
 def on_request(protocol: Protocol) -> list[dict[str, Any]]:
-    """Constants that no run draws: what TLC's models of the protocol ask for
-    (tests/specs/asked_by_models.py), then what it has on request itself."""
+    """Give the constants that no run draws.
+
+    First what TLC's models of the protocol ask for (tests/specs/asked_by_models.py), then what the
+    protocol has on request itself.
+    """
     own = world_of(protocol).on_request
     return [*asked_by_models(protocol.name), *[{of: each} for of in own for each in own[of]]]
 

@@ -71,8 +71,9 @@ the partitions."""
 def _seen(
     constants: Any, apart: Apart, forgotten: frozenset[str]
 ) -> list[Callable[[Mapping[str, Value]], Shown]]:
-    """In each order of the members and of the partitions: a target is any in the models, and in the
-    reference one that depends on their order.
+    """Try each order of the members and of the partitions.
+
+    A target is any in the models, and depends on their order in the reference.
     """
     of_members, of_partitions = apart(constants)
     return [

@@ -28,15 +28,18 @@ def initial_log(group: GroupRecord) -> OffsetsLog:
 
 
 def committed(log: OffsetsLog) -> OffsetsLog:
-    """The high watermark reaches the end of the leader's log: nobody who may be elected holds
-    anything else any more.
+    """Move the high watermark to the end of the leader's log.
+
+    Nobody who may be elected holds anything else any more.
     """
     return with_committed(log)
 
 
-def said(group: GroupRecord) -> Mapping[str, Any]:
-    """What the log says of a group, by key: one of the group and one of its target, and of each
-    member what it asked for, what it is to have, and what it has (CoordinatorRecordType 3, 5 to 8).
+def latest_records(group: GroupRecord) -> Mapping[str, Any]:
+    """Read what the log says of a group, by key.
+
+    It has a record of the group and one of its target, and of each member what it asked for, what
+    it is to have, and what it has (CoordinatorRecordType 3, 5 to 8).
     """
     of: dict[str, Any] = {"group": (group.epoch, group.grown, group.gone)}
     of["target"] = group.target_epoch

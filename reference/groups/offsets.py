@@ -303,8 +303,9 @@ class OffsetsHandlers:
         return Outcome(_sent_by_own(row, p, position.handed_out))
 
     def handle_others_send(self, row: GroupOffsets, input: OthersSend) -> Outcome | None:
-        """Another member sends an offset of a partition that it has, as part of a transaction of
-        its own. Its next transaction begins after the marker.
+        """Another member sends an offset in a transaction of its own.
+
+        It has the partition. Its next transaction begins after the marker.
         """
         p = input.partition
         if p in row.taken or row.group != "Stable" or is_pending(row, p) or p in row.renewed:

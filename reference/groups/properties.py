@@ -78,8 +78,10 @@ def now(row: GroupCoordinator) -> GroupRecord:
 
 
 def made(old: State, new: State) -> tuple[GroupRecord, ...]:
-    """The record that a step has appended, if it has; if it was no step of the coordinator, the
-    newest one. Each that a coordinator may find was appended at some time (log.py).
+    """Give the record that a step has appended, if it has.
+
+    If it was no step of the coordinator, the newest one. Each that a coordinator may find was
+    appended at some time (log.py).
     """
     group = now(new.coordinator)
     is_there = old.coordinator is not new.coordinator and group is now(old.coordinator)
@@ -214,8 +216,7 @@ def static_identity(old: State, new: State) -> str | None:
 
 
 def assigned_is_target(old: State, new: State) -> str | None:
-    """A member that is through has its target, and nobody has more than that once it is in the
-    target's epoch.
+    """A stable member has its target, and nobody in the target's epoch has more than that.
 
     Misses: members on their way to a target, and whether they arrive.
     """
@@ -401,8 +402,9 @@ def given_up_is_committed(old: State, new: State) -> str | None:
 
 
 def start_at_committed(old: State, new: State) -> str | None:
-    """Who takes a partition begins where it was committed, if it was; and with the first record of
-    a topic that has no offset.
+    """A member that takes a partition starts at its committed offset, if there is one.
+
+    It starts at the first record of a topic that has none.
 
     Misses: a commit that is itself wrong, and the time between reading it and taking the
     partition.
@@ -436,8 +438,7 @@ def _deleted_now(old: State, new: State) -> set[int]:
 
 
 def nothing_of_deleted(old: State, new: State) -> str | None:
-    """Nothing is left of a topic that is deleted, which one that is made anew with its name could
-    be taken to have.
+    """Nothing is left of a deleted topic that a new topic of its name could be taken to have.
 
     Misses: what comes of it later.
     """
@@ -453,9 +454,10 @@ def nothing_of_deleted(old: State, new: State) -> str | None:
 
 
 def offsets_kept(old: State, new: State) -> str | None:
-    """An offset is forgotten only when the group has been empty as long as it is to be kept, nobody
-    has committed since and no transaction has sent another one; or with its topic; or with its
-    group, when that is empty.
+    """An offset is forgotten only when it has expired, or with its topic or its empty group.
+
+    It expires when the group has been empty for the retention time, nobody has committed since and
+    no transaction has sent another one.
 
     Misses: offsets that are kept too long.
     """
@@ -478,8 +480,10 @@ def _group_deleted_now(old: State, new: State) -> bool:
 
 
 def pending_by_own_marker(old: State, new: State) -> str | None:
-    """What a transaction has sent is committed or dropped as its own marker says, unless it sends
-    another offset, or the topic or group is deleted. What was committed after it stays.
+    """An offset that a transaction sent is committed or dropped as its own marker says.
+
+    Unless the transaction sends another offset, or the topic or group is deleted. What was
+    committed after it stays.
 
     Misses: a marker that is never done.
     """
@@ -534,8 +538,7 @@ def one_owner_in_migration(state: State) -> str | None:
 
 
 def no_orphan(state: State) -> str | None:
-    """When all that are in the group are there, and each was told that there is nothing new,
-    nothing is without an owner.
+    """Every partition has an owner once all members are there and know that nothing is new.
 
     Misses: a group in which somebody is told something again and again.
     """
@@ -561,8 +564,9 @@ def generation_kept(old: State, new: State) -> str | None:
 
 
 def epochs_monotonic(old: State, new: State) -> str | None:
-    """Epochs of what is committed never go back; a member's does only when it has been removed
-    meanwhile, or has left for a while.
+    """Committed epochs never go back.
+
+    A member's does only when it has been removed meanwhile, or has left for a while.
 
     Misses: an epoch that should have risen and stays.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kraftcheck.reference.groups.client import MemberHandlers, is_member
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
-from kraftcheck.reference.groups.log import initial_log, newest, said
+from kraftcheck.reference.groups.log import initial_log, latest_records, newest
 from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
@@ -371,8 +371,9 @@ def _some(of: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def unpromised(options: Any) -> Collection[str]:
-    """What the second coordinator answers without a record may be undone by the first one, if it
-    comes back (groups-failovers of the models).
+    """Name answers of the second coordinator that the first one may undo if it comes back.
+
+    It gave them without a record (groups-failovers of the models).
     """
     left = ("SingleOwner", "OwnedIsHeld", "KeptIsNotFetched", "ReplacedHasLeft")
     return left if options.max_coordinators > 2 else ()
@@ -397,7 +398,7 @@ GROUPS: Final = Protocol(
     ),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
-    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -81,8 +81,10 @@ class Composition(ABC):
     def available(
         self, input: InputLike, network: Set[InputLike], shared: tuple[RecordLike, ...]
     ) -> bool:
-        """Whether an input may come: not a message that nobody sent, nor what the shared log does
-        not say."""
+        """Say whether an input may come.
+
+        A message may not that nobody sent, nor a reading that the shared log does not have.
+        """
         return not isinstance(input, self.messages) or input in network
 
     def split(
@@ -109,8 +111,10 @@ class Composition(ABC):
     def attempts(
         self, node: int, row: RowLike, incoming: Sequence[InputLike], shared: tuple[RecordLike, ...]
     ) -> Iterator[InputLike]:
-        """Inputs that nobody of these nodes sends, to be attempted at a row whether or not it has a
-        use for them. incoming: the messages that its node may be sent. shared: a longest log.
+        """Give inputs that none of these nodes sends, to be attempted at a row.
+
+        They are attempted whether or not the row has a use for them. incoming: the messages that
+        its node may be sent. shared: a longest log.
         """
 
     @abstractmethod

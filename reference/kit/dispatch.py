@@ -1,5 +1,7 @@
-"""Which method handles an input: an input of type T is handled by the action HandleT of the spec,
-and by the method handle_t, the same name in snake case.
+"""Find the method that handles an input.
+
+An input of type T is handled by the action HandleT of the spec, and by the method handle_t, the
+same name in snake case.
 
 Law of this file: nothing here knows of a protocol.
 """

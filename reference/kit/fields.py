@@ -129,8 +129,10 @@ def _field(name: str, annotation: Any) -> Field:
 
 
 def _parted(annotation: Any) -> tuple[Any, Kind | None]:
-    """The plain type, and the kind that is said beside it; of what may be absent, as if it were
-    not."""
+    """Give the plain type, and the kind that is said beside it.
+
+    What may be absent is taken as if it were not.
+    """
     if get_origin(annotation) in (Union, types.UnionType) and UnsetType in get_args(annotation):
         annotation = union([each for each in get_args(annotation) if each is not UnsetType])
     if get_origin(annotation) is not Annotated:
@@ -176,8 +178,10 @@ _Check: TypeAlias = Callable[[Any, int], bool]
 
 
 def has_form(item: msgspec.Struct, nodes: int) -> bool:
-    """Whether sets have nothing twice and functions an entry for each of so many nodes, in a row
-    and in all that it has."""
+    """Say whether sets have nothing twice, and functions an entry for each node.
+
+    This is asked of a row and of all that it has.
+    """
     return all([check(item, nodes) for check in _checks(type(item))])
 
 

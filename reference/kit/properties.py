@@ -97,7 +97,8 @@ def sentence_and_misses(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
-    """Makes properties of functions of a state, or of the states before and after a step, where
+    """Make properties of functions of a state, or of the states before and after a step.
+
     state_of makes a state, a named tuple, of the constants and of all rows.
 
     What is made takes a name, the function, and the fields of the state that it looks at beside the
@@ -123,8 +124,10 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
 def of_each_broker(
     declared: Sequence[Invariant], brokers: Callable[[Any], Sequence[int]]
 ) -> tuple[Property, ...]:
-    """Properties of each broker's row before and after a step, as those of all rows; what is wrong
-    begins with whose row it is. brokers: of the constants, in the order in which they are asked.
+    """Make properties of all rows from properties of each broker's row before and after a step.
+
+    What is wrong begins with whose row it is. brokers: of the constants, in the order in which they
+    are asked.
     """
 
     def of(each: Invariant) -> Property:
@@ -140,8 +143,10 @@ def of_each_broker(
 
 
 class Due:
-    """A run's properties, asked after each of its steps: of them those that it may break, since
-    others look at nothing that it changes; and of states that are made once for all.
+    """A run's properties, asked after each of its steps.
+
+    Only those are asked that the step may break: others look at nothing that it changes. States are
+    made once for all of them.
     """
 
     def __init__(self, properties: Sequence[Property]) -> None:

@@ -26,8 +26,9 @@ from kraftcheck.reference.kit.sometimes import Sometimes
 
 
 class Case(NamedTuple):
-    """A case of a handler that the spec knows as an action of its own, `Step_HandleX_Label`, which
-    is disabled in every other case.
+    """A case of a handler that the spec knows as an action of its own.
+
+    The action is `Step_HandleX_Label`; it is disabled in every other case.
     """
 
     label: str
@@ -56,8 +57,9 @@ class Hidden(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What handlers do not look at of a row's logs: what they begin with (traces/steps/slicing.py
-    says what is made of that, and when it is sound).
+    """What handlers do not look at of a row's logs: what the logs begin with.
+
+    traces/steps/slicing.py says what is made of that, and when it is sound.
     """
 
     actions: frozenset[str]
@@ -134,9 +136,12 @@ class NodeKind(NamedTuple):
 
 
 def ranks_apart(ranks: Iterable[int], steps: Iterable[int]) -> dict[int, int]:
-    """What becomes of ranks from which handlers count by these steps, one of which is 1 or next to
-    another one, and by no others: their order stays, and so do the distances that are counted;
-    between two that are further apart there is no more than what is counted to. 0 is itself."""
+    """Close up ranks that lie further apart than handlers count.
+
+    Handlers count from ranks by these steps, one of which is 1 or next to another one, and by no
+    others. The order of ranks stays, and so do the distances that are counted; between two that are
+    further apart there is no more than what is counted to. 0 is itself.
+    """
     several = {0, *ranks}
     reached = several.union(*[{rank + by for rank in several} for by in steps])
     places = {rank: at for at, rank in enumerate(sorted([r for r in reached if r >= 0]))}
@@ -159,9 +164,11 @@ class SharedLog(NamedTuple):
 
 
 class CoordinatorLog(NamedTuple):
-    """The log of a coordinator, as a node has it: the field `log` of its row, with what is
-    committed, what its leader has behind it, and what others may have there
-    (specs/common/TailLog.tla). In a cluster it is a partition (reference/cluster/sim).
+    """The log of a coordinator, as a node has it.
+
+    It is the field `log` of its row, with what is committed, what its leader has behind it, and
+    what others may have there (specs/common/TailLog.tla). In a cluster it is a partition
+    (reference/cluster/sim).
     """
 
     node: int
@@ -214,8 +221,10 @@ def correct(base: type[Any]) -> type[Any]:
 
 
 def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
-    """alone: handlers of nodes of which each stands alone, and is not told who it is; others: of
-    all else.
+    """Dispatch by node.
+
+    alone: handlers of nodes of which each stands alone, and is not told who it is; others: of all
+    else.
     """
 
     def step(node: int, row: Any, input: Any) -> Any:

@@ -37,8 +37,10 @@ class Conditions:
         self.all: list[Sometimes] = []
 
     def __call__(self, *inputs: type[Any]) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
-        """Declares a function as a condition on steps with such an input: its name in camel case,
-        its docstring as sentence. Its parameters are some of GIVEN.
+        """Declare a function as a condition on steps with such an input.
+
+        Its name in camel case names the condition, and its docstring says what it is. Its
+        parameters are some of GIVEN.
 
         Raises ValueError: it has a parameter that no condition is given.
         """

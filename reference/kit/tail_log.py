@@ -1,5 +1,6 @@
-"""A replicated, compacted log of one key as its leader sees it: the twin of TailLog.tla and
-LoadedLog.tla.
+"""Hold a replicated, compacted log of one key as its leader sees it.
+
+It is the twin of TailLog.tla and LoadedLog.tla.
 
 A log is a value with three fields: `committed`, the last committed record; `leader`, what the
 leader's log has after it; `tails`, what the log of any replica that may lead has there: values of
@@ -27,8 +28,10 @@ def with_appended(log: Log, records: tuple[Any, ...]) -> Log:
 
 
 def with_committed(log: Log) -> Log:
-    """The high watermark reaches the end of the leader's log: every replica in the ISR was cut to
-    it, so that nobody can be elected any more who lacks any of it, or has anything else behind it.
+    """Move the high watermark to the end of the leader's log.
+
+    Every replica in the ISR was cut to it, so nobody can be elected any more who lacks any of it,
+    or has anything else behind it.
     """
     return replace(log, committed=last_of(log), leader=(), tails=(_tail(log, ()),))
 
@@ -38,8 +41,9 @@ def with_leader(log: Log, tail: Any) -> Log:
 
 
 def with_found(log: Log) -> Log:
-    """A new leader learns that what it found is committed: nobody who lacks it can be elected any
-    more. Of what others have behind it that says nothing.
+    """Let a new leader learn that what it found is committed.
+
+    Nobody who lacks it can be elected any more. Of what others have behind it that says nothing.
     """
     end = len(log.leader)
     behind = {t.records[end:] for t in log.tails if t.records[:end] == log.leader}

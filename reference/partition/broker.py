@@ -284,13 +284,16 @@ class BrokerHandlers(HighWatermarkSteps):
     # --- flushed, and as much of the rest as happened to be written.
 
     def is_batch_end(self, log: RecordLog, offset: int) -> bool:
-        """Where a crash may leave the end of the log: at the end of a batch that was not flushed,
-        or at the flushed end.
+        """Say whether a crash may leave the end of the log here.
+
+        At the end of a batch that was not flushed, or at the flushed end.
         """
         return offset == 0 or ends_batch(log[offset - 1])
 
     def durable_end(self, row: BrokerRow) -> int:
-        """A log that has lost everything is one that begins, and ends, where its start says
+        """Give the end of the log that is durable.
+
+        A log that has lost everything is one that begins, and ends, where its start says
         (LogLoader).
         """
         return max(row.flushed, row.log_start)

@@ -523,8 +523,9 @@ class PartitionControllerHandlers:
     def handle_controller_failover(
         self, row: ControllerRow, input: ControllerFailover
     ) -> ControllerOutcome:
-        """Another controller takes over: it knows what is committed, and nobody's session has
-        expired yet.
+        """Another controller takes over.
+
+        It knows what is committed, and nobody's session has expired yet.
         """
         contacts = tuple(
             Contact(True, UNDEFINED, row.offset if registration.stopping else UNDEFINED)

@@ -56,7 +56,7 @@ from kraftcheck.traces.counterexamples.search import (
     AtLeast,
     Beginning,
     Essence,
-    Made,
+    SearchMove,
     Way,
 )
 from tla_utils import State as Shown
@@ -75,20 +75,21 @@ _COUNTED_AS: Final[Mapping[type, str]] = {
 
 
 class Partition(NamedTuple):
-    """Who takes steps, and what clients ask for. acks: -1 or 1. idempotent: values are sequence
-    numbers of one producer.
-    """
+    """Who takes steps, and what clients ask for."""
 
     memo: NodeMemo
     system: System
     acks: int
+    """-1 or 1."""
     torn: bool
     idempotent: bool
+    """Values are sequence numbers of one producer."""
 
 
 class PartitionWorld:
-    """A configuration whose mail has each message once, and in which fetches that have come are
-    held, to come again; and how often each counted move was made.
+    """A configuration whose mail has each message once, and which counts moves.
+
+    Fetches that have come are held, to come again. It says how often each counted move was made.
     """
 
     __slots__ = ("_essence", "_hash", "_key", "at", "of", "spent")
@@ -117,7 +118,7 @@ class PartitionWorld:
 
     # --- Moves
 
-    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, PartitionWorld]]:
+    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, PartitionWorld]]:
         system, at = self.of.system, self.at
         waiting = [each for each in system.deliverable(at) if self._state(each[0]).running]
         again = [m for m in at.held if m not in at.mail and self._state(m[0]).running]
@@ -132,7 +133,7 @@ class PartitionWorld:
             if system.in_order(place[1].value):
                 mail = tuple([each for each in at.mail if each != place])
                 lost = PartitionWorld(self.of, at._replace(mail=mail), self.spent)
-                yield Made(place[0], Lost(place[1].value)), lost
+                yield SearchMove(place[0], Lost(place[1].value)), lost
 
     def _state(self, node: int) -> State:
         return self.of.system.state(self.at, node)
@@ -177,7 +178,7 @@ class PartitionWorld:
             yield ElectLeaders(election)
             yield from (Chosen(election, node) for node in constants.replicas[1:])
 
-    def make(self, node: int, input: Any) -> Iterator[tuple[Made, PartitionWorld]]:
+    def make(self, node: int, input: Any) -> Iterator[tuple[SearchMove, PartitionWorld]]:
         """The move, if it changes anything."""
         system, at = self.of.system, self.at
         if isinstance(input, Chosen):
@@ -199,7 +200,7 @@ class PartitionWorld:
         after = system.after(at, step)
         if step.travelling:
             after = after._replace(mail=tuple(dict.fromkeys(after.mail[::-1]))[::-1])
-        yield Made(node, input), PartitionWorld(self.of, after, self._spending(input))
+        yield SearchMove(node, input), PartitionWorld(self.of, after, self._spending(input))
 
     def _spending(self, input: Any) -> tuple[int, ...]:
         kind = _COUNTED_AS.get(type(input))
@@ -289,8 +290,9 @@ def _shown(state: State) -> Essence:
 
 
 def wanted_of(values: Values, old: Values, reader: Rows) -> Essence:
-    """What a world must show where TLC printed these values of the variables, and before them the
-    old ones.
+    """Say what a world must show where TLC printed these values of the variables.
+
+    Before them it printed the old ones.
     """
     rows = reader.by_node(BrokerRow, values["rows"])
     return (
@@ -302,8 +304,10 @@ def wanted_of(values: Values, old: Values, reader: Rows) -> Essence:
 
 
 def _asked(network: Any, old: Any, reader: Rows) -> object:
-    """Whose proposals must be under way now: those that the reduced models keep from this step on,
-    in which their leaders changed their minds. The asynchronous ones keep every message.
+    """Give whose proposals must be under way now.
+
+    The reduced models keep those from this step on, in which their leaders changed their minds. The
+    asynchronous ones keep every message.
     """
     if any(m["type"] == "RegisterBrokerResponse" for m in network):
         return ANY
@@ -326,8 +330,9 @@ def constants_of_models(brokers: Iterable[int], values: Mapping[str, str]) -> Pa
 
 
 def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | None) -> Beginning:
-    """A leader that everybody knows, as the models begin. Raises KeyError: a constant is missing;
-    UnknownBug, OutOfScope.
+    """A leader that everybody knows, as the models begin.
+
+    Raises KeyError: a constant is missing; UnknownBug, OutOfScope.
     """
     leaders = list(_leaders(states))
     shown: Any = states[0].values["rows"]
@@ -342,7 +347,9 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
     of = Partition(memo, system, -1 if acks_all else 1, values.get("Torn") == "TRUE", idempotent)
     first = PartitionWorld(of, system.initial())
     ((_, first),) = first.make(CONTROLLER, ElectLeaders("PREFERRED"))
-    reads = [Made(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers]
+    reads = [
+        SearchMove(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers
+    ]
     for made in reads:
         ((_, first),) = first.make(made.node, made.input)
     return Beginning(

@@ -111,8 +111,9 @@ class PartitionChecker:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the step before this one committed and answered nothing: then a harmless step
-        need not be entered at all.
+        """Say whether the step before this one committed and answered nothing.
+
+        Then a harmless step need not be entered at all.
         """
         history = self.history
         return (
@@ -174,8 +175,9 @@ class PartitionChecker:
         return None
 
     def first_violated(self, before: PartitionState, after: PartitionState) -> Invariant | None:
-        """The first property, in the order of the spec, that does not hold; each is evaluated
-        whole.
+        """Give the first property, in the order of the spec, that does not hold.
+
+        Each is evaluated whole.
         """
         for each in self._judged:
             if each.check(before, after, self.history, self.handlers) is not None:
@@ -204,8 +206,9 @@ class PartitionChecker:
             self._unproven -= self._committed_values
 
     def _agree_again(self, node: int, new: BrokerRow) -> None:
-        """More is committed: what agreed so far may agree further. Only `node` is known here, so
-        others are found again when they are asked for.
+        """More is committed: what agreed so far may agree further.
+
+        Only `node` is known here, so others are found again when they are asked for.
         """
         for broker in self._agrees:
             self._agrees[broker] = UNDEFINED
@@ -313,7 +316,9 @@ class PartitionChecker:
         return visible > agrees and visible > row.log_start
 
     def _leader_suspicious(self, after: PartitionState) -> bool:
-        """PartitionLeaderCompleteness, ReplicationQuorumSuperset, MonotonicListOffsets,
+        """Say whether a leader's step may break a property.
+
+        PartitionLeaderCompleteness, ReplicationQuorumSuperset, MonotonicListOffsets,
         DeletedEverywhere.
         """
         partition = after.controller.partition
@@ -359,9 +364,11 @@ def is_row_suspicious(
     new: BrokerRow,
     repeated: Callable[[RecordLog, RecordLog], bool] = has_repeated,
 ) -> bool:
-    """What concerns one broker's row alone: PartitionRowTypeInv, LogBounds,
-    PartitionEpochCacheSound, NoDuplicate, MonotonicTrueHighWatermark. Of one step the same in all
-    runs. repeated: `has_repeated`, or what says the same of long logs.
+    """Say whether one broker's row alone may break a property.
+
+    PartitionRowTypeInv, LogBounds, PartitionEpochCacheSound, NoDuplicate,
+    MonotonicTrueHighWatermark. Of one step the same in all runs. repeated: `has_repeated`, or what
+    says the same of long logs.
     """
     end = len(new.log)
     if not (new.status in _STATUSES and new.role in _ROLES and new.pending.kind in _KINDS):
@@ -410,8 +417,10 @@ def values_of(records: Iterable[Record]) -> list[int]:
 
 
 def is_harmless(old: BrokerRow, new: BrokerRow) -> bool:
-    """Whether nothing changed that a property looks at: requests in flight, what is flushed or
-    checkpointed, what a leader knows of its followers.
+    """Say whether nothing changed that a property looks at.
+
+    These are requests in flight, what is flushed or checkpointed, what a leader knows of its
+    followers.
     """
     return (
         _looked_at(new) == _looked_at(old)

@@ -1,5 +1,6 @@
-"""Pure functions on the log of a partition: the twin of PartitionLog.tla, same names and
-order, beside those of log.py.
+"""Compute on the log of a partition, by pure functions.
+
+It is the twin of PartitionLog.tla, with the same names in the same order, beside those of log.py.
 
 Law of this file: nothing here knows of roles, nodes or messages, and nothing changes its arguments.
 
@@ -136,8 +137,9 @@ def batches_up_to(log: RecordLog, last: int, end: int) -> int:
 
 
 def batches_from(log: RecordLog, offset: int, end: int, limit: int) -> RecordLog:
-    """The records from `offset` on that one fetch returns: `limit` of them and the rest of the
-    last batch, none at or above `end`.
+    """Give the records from `offset` on that one fetch returns.
+
+    `limit` of them and the rest of the last batch, none at or above `end`.
     """
     if offset >= end:
         return ()

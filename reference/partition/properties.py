@@ -89,8 +89,9 @@ class PartitionHistory:
 
 
 def merged(log: RecordLog, old: RecordLog, end: int) -> RecordLog:
-    """The records below `end`, where deleted ones are those that were there; what is deleted is a
-    log's beginning.
+    """Give the records below `end`, where deleted ones are those that were there.
+
+    What is deleted is a log's beginning.
     """
     if not log or log[0] != GONE:
         return log[:end]
@@ -155,8 +156,9 @@ def agree_below(a: RecordLog, b: RecordLog, end: int) -> bool:
 
 
 def first_missing(log: RecordLog, wanted: RecordLog, end: int) -> str:
-    """In words the first record of `wanted` below `end` that `log` has not, or has otherwise: where
-    they do not agree below it.
+    """Name the first record of `wanted` below `end` where `log` does not agree.
+
+    The log has not got it, or has another one.
     """
     both = min(len(log), len(wanted), end)
     at = next((i for i in range(both) if not same_record(log[i], wanted[i])), both)
@@ -265,8 +267,9 @@ def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers
 
 @_invariant("state")
 def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10). One who stops
-    may be: Kafka elects whom it unfences without a look at that.
+    """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10).
+
+    One who stops may be: Kafka elects whom it unfences without a look at that.
 
     Misses: brokers that are dead and not fenced yet, and who is in the ELR.
     """
@@ -301,8 +304,9 @@ def fenced_never_elected(before: PartitionState, after: PartitionState) -> str |
 
 @_invariant("state")
 def weak_isr(after: PartitionState) -> str | None:
-    """Whoever a leader counts as in sync has what that leader calls committed, unless it began anew
-    and the leader has not been told.
+    """Each member of the leader's ISR has what that leader calls committed.
+
+    Unless it began anew and the leader has not been told.
 
     Misses: followers that the leader no longer counts, and members that are down.
     """
@@ -459,8 +463,10 @@ def monotonic_true_high_watermark(
 def acked_has_min_isr_copies(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """A value is answered when enough copies of it exist, or some were deleted or lost: a member
-    of the ISR that has crashed since it confirmed a record counts until the controller hears of it.
+    """A value is answered when enough copies of it exist, or some were deleted or lost.
+
+    A member of the ISR that has crashed since it confirmed a record counts until the controller
+    hears of it.
 
     Misses: an answer when copies are enough but not those of the ISR; copies that are lost
     afterwards.
@@ -532,8 +538,9 @@ def list_latest(n: int) -> ListOffsetsRequest:
 def monotonic_list_offsets(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """A current leader that names an offset names the true one, so that no client sees it go back
-    (KIP-207).
+    """A current leader that names an offset names the true one.
+
+    So no client sees it go back (KIP-207).
 
     Misses: leaders that were replaced, and an offset that is too high.
     """
@@ -552,8 +559,9 @@ def delete_up_to(n: int, offset: int) -> DeleteRecordsRequest:
 
 @_invariant("state")
 def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """A current leader confirms a deletion only when every replica that it knows as unfenced has
-    made it (S9).
+    """A current leader confirms a deletion only when every unfenced replica has made it (S9).
+
+    Those count that the leader knows as unfenced.
 
     Misses: replicas that are fenced, which may lead again from the ELR.
     """
@@ -613,8 +621,9 @@ def cache_is_sound(row: BrokerRow) -> bool:
 
 @_invariant("state")
 def partition_epoch_cache_sound(after: PartitionState) -> str | None:
-    """The epoch cache is the one that the log implies, and at most an entry at its end: an epoch
-    without records yet.
+    """The epoch cache is the one that the log implies.
+
+    It has at most one more entry, at its end: an epoch without records yet.
 
     Misses: a wrong log with the cache that it implies; brokers that are down.
     """

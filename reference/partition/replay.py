@@ -40,8 +40,9 @@ def replay(
     batches: Iterable[CommittedBatch],
     first: ControllerRow | None = None,
 ) -> ControllerRow:
-    """The controller's row after these batches, from the first on. first: its row before them,
-    where that is not the partition's own.
+    """The controller's row after these batches, from the first on.
+
+    first: its row before them, where that is not the partition's own.
     """
     row = initial_controller(constants) if first is None else first
     registrations, partition, offset = list(row.registrations), row.partition, row.offset

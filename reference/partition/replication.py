@@ -86,8 +86,10 @@ class HighWatermarkSteps(IsrMembershipSteps):
     def answer_produce(
         self, n: int, row: BrokerRow, m: ProduceRequest, offset: int
     ) -> BrokerOutcome:
-        """P18. The answer that the producer asked for: none, at once, or when all in-sync replicas
-        hold the records.
+        """P18.
+
+        The answer that the producer asked for: none, at once, or when all in-sync replicas hold the
+        records.
         """
         if m.acks == 0:
             return self.advance_and_finish(n, row)
@@ -361,8 +363,10 @@ class HighWatermarkSteps(IsrMembershipSteps):
     def handle_delete_records_request(
         self, n: int, row: BrokerRow, m: DeleteRecordsRequest
     ) -> BrokerOutcome:
-        """S9. The leader's own start moves at once, and followers learn it by fetching. The answer
-        waits for those that are unfenced.
+        """S9.
+
+        The leader's own start moves at once, and followers learn it by fetching. The answer waits
+        for those that are unfenced.
         """
         error = "NONE"
         if row.role != "Leader":

@@ -75,8 +75,10 @@ class PartitionRules:
         target_elr: tuple[int, ...],
         acceptable: Collection[int],
     ) -> tuple[int, ...]:
-        """C8. Who may lead without loss: an acceptable member of the ISR, or of the ELR when the
-        ISR is empty.
+        """C8.
+
+        Who may lead without loss: an acceptable member of the ISR, or of the ELR when the ISR is
+        empty.
         """
         return tuple(b for b in target_isr or target_elr if b in acceptable)
 
@@ -115,8 +117,10 @@ class PartitionRules:
     def target_elr(
         self, partition: Partition, target_isr: tuple[int, ...], unclean: Collection[int]
     ) -> tuple[int, ...]:
-        """C11. Members that leave an ISR below min ISR stay eligible, unless they came back without
-        proof of a clean stop (KAFKA-18106).
+        """C11.
+
+        Members that leave an ISR below min ISR stay eligible, unless they came back without proof
+        of a clean stop (KAFKA-18106).
         """
         if not self.constants.elr_enabled or len(target_isr) >= self.min_isr:
             return ()
@@ -144,8 +148,10 @@ class PartitionRules:
         )
 
     def is_unclean_restart(self, registration: Registration, m: RegisterBrokerRequest) -> bool:
-        """C3. Was the previous incarnation's stop unclean (KIP-966)? Judged by the broker epoch in
-        the clean-shutdown file (KAFKA-18635).
+        """C3.
+
+        Was the previous incarnation's stop unclean (KIP-966)? Judged by the broker epoch in the
+        clean-shutdown file (KAFKA-18635).
         """
         return m.previous_epoch != registration.epoch
 
@@ -167,17 +173,21 @@ class PartitionRules:
     # --- Controller: when it answers, C0 ---
 
     def answers_before_commit(self) -> bool:
-        """C0. Whether an answer goes out before what it was decided on is committed: never. So
-        who was deposed and does not know it answers from what was committed once, and nothing more
-        from its first write on.
+        """C0.
+
+        Whether an answer goes out before what it was decided on is committed: never. So who was
+        deposed and does not know it answers from what was committed once, and nothing more from its
+        first write on.
         """
         return False
 
     # --- Controller: AlterPartition, C12 ---
 
     def leader_epoch_error(self, partition: Partition, m: AlterPartitionRequest) -> str:
-        """C12. The epochs of an AlterPartition, in Kafka's order. Larger epochs than ours mean that
-        we are the stale one (KAFKA-14154).
+        """C12.
+
+        The epochs of an AlterPartition, in Kafka's order. Larger epochs than ours mean that we are
+        the stale one (KAFKA-14154).
         """
         if m.leader_epoch > partition.leader_epoch:
             return "NOT_CONTROLLER"
@@ -213,9 +223,11 @@ class PartitionRules:
         return False
 
     def clears_pending(self, row: BrokerRow, partition: Partition) -> bool:
-        """P2. Metadata that says no more than an answer to AlterPartition said before leaves the
-        next proposal alone: it may be on its way, and the high watermark must wait for whom it
-        adds. Kafka clears it.
+        """P2.
+
+        Metadata that says no more than an answer to AlterPartition said before leaves the next
+        proposal alone: it may be on its way, and the high watermark must wait for whom it adds.
+        Kafka clears it.
         """
         return partition.partition_epoch > row.partition_epoch
 
@@ -224,8 +236,10 @@ class PartitionRules:
         return cache_assign(row.epoch_cache, epoch, len(row.log))
 
     def end_on_become_follower(self, row: BrokerRow) -> int:
-        """P3. Where the log of a new follower ends: nothing is cut before the leader has said where
-        the logs diverge (KIP-101, KIP-279).
+        """P3.
+
+        Where the log of a new follower ends: nothing is cut before the leader has said where the
+        logs diverge (KIP-101, KIP-279).
         """
         return len(row.log)
 
@@ -298,10 +312,11 @@ class PartitionRules:
         )
 
     def fenced_fetch_may_expand_isr(self) -> bool:
-        """P9. Whether the offset of a fetch that is fenced is offered to the ISR all the
-        same: never. In Kafka (Partition.fetchRecords) the epoch is checked and the fetch is noted
-        in two steps, and what is noted later, in another leadership, is held against its high
-        watermark.
+        """P9.
+
+        Whether the offset of a fetch that is fenced is offered to the ISR all the same: never. In
+        Kafka (Partition.fetchRecords) the epoch is checked and the fetch is noted in two steps, and
+        what is noted later, in another leadership, is held against its high watermark.
         """
         return False
 
@@ -311,14 +326,17 @@ class PartitionRules:
         return not remote.caught_up and remote.end_offset != len(row.log)
 
     def proposed_epoch(self, n: int, row: BrokerRow, r: int) -> int:
-        """P9, KIP-903, KAFKA-15221. The broker epochs in a proposal are those of the fetches that
-        it was judged by.
+        """P9, KIP-903, KAFKA-15221.
+
+        The broker epochs in a proposal are those of the fetches that it was judged by.
         """
         return row.broker_epoch if r == n else row.remotes[self.position[r]].broker_epoch
 
     def maximal_isr(self, row: BrokerRow) -> tuple[int, ...]:
-        """P6, KIP-497. Who must hold a record before it counts: a proposed expansion counts at
-        once, a proposed shrink not before it is confirmed.
+        """P6, KIP-497.
+
+        Who must hold a record before it counts: a proposed expansion counts at once, a proposed
+        shrink not before it is confirmed.
         """
         if row.pending.kind != "Expand":
             return row.isr
@@ -340,16 +358,19 @@ class PartitionRules:
         )
 
     def hears_deposed(self) -> bool:
-        """P11. Whether a leader that has asked the present controller takes a deposed one for
-        the present again: never. What a broker knows of the controller moves forward only, as
-        epochs of the quorum do (Q4); and an answer to a request that was given up is not heard, as
-        the connection was closed with it.
+        """P11.
+
+        Whether a leader that has asked the present controller takes a deposed one for the present
+        again: never. What a broker knows of the controller moves forward only, as epochs of the
+        quorum do (Q4); and an answer to a request that was given up is not heard, as the connection
+        was closed with it.
         """
         return False
 
     def may_send_alter_partition(self, row: BrokerRow) -> bool:
-        """P11, KAFKA-12686. One AlterPartition in flight; what was refused for good waits for
-        metadata.
+        """P11, KAFKA-12686.
+
+        One AlterPartition in flight; what was refused for good waits for metadata.
         """
         return (
             row.pending != NO_PENDING
@@ -394,8 +415,10 @@ class PartitionRules:
     # --- Leader: deleted records, S9 ---
 
     def deletion_awaits(self, row: BrokerRow, r: int) -> bool:
-        """S9, KIP-107. Whether a deletion is answered only when this replica has made it: every one
-        that the leader's metadata has as unfenced.
+        """S9, KIP-107.
+
+        Whether a deletion is answered only when this replica has made it: every one that the
+        leader's metadata has as unfenced.
         """
         return not row.image.brokers[self.position[r]].fenced
 
@@ -435,8 +458,10 @@ class PartitionRules:
         return "NONE" if enough else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
 
     def recheck_completion(self) -> bool:
-        """P19, KAFKA-6653. Who lets the high watermark pass a parked request looks at it, though
-        another thread is just doing so: that one may have looked at the high watermark before.
+        """P19, KAFKA-6653.
+
+        Who lets the high watermark pass a parked request looks at it, though another thread is just
+        doing so: that one may have looked at the high watermark before.
         """
         return True
 
@@ -508,8 +533,10 @@ class PartitionRules:
         return row.controller_request == m.request
 
     def acts_on_metadata(self, row: BrokerRow) -> bool:
-        """Start-up gate: a broker acts on what it leads or follows only when the controller has
-        said that it has applied its own registration.
+        """Say whether a broker acts on what it leads or follows.
+
+        Start-up gate: it does only when the controller has said that it has applied its own
+        registration.
         """
         return row.status != "Starting"
 

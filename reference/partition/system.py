@@ -1,5 +1,6 @@
-"""The partition as a system (reference/core/system.py): what may come to brokers and controller by
-themselves, and what travels in order.
+"""Declare the partition as a system (reference/core/system.py).
+
+What may come to brokers and controller by themselves, and what travels in order.
 
 An input is listed whether or not a row has a use for it: handlers decide what is disabled. Metadata
 is the log that nodes share (`Protocol.shared`).
@@ -63,17 +64,19 @@ ACTIVITIES: Final[tuple[Input, ...]] = (
 
 
 def comes_once(source: int, destination: int) -> bool:
-    """Whether what travels from one to the other comes once and in order. With the controller, or a
-    client, there is one connection. (Kafka's controllers and clients rely on that: a response
-    carries its request.) Fetches between brokers bear anything.
+    """Whether what travels from one to the other comes once and in order.
+
+    With the controller, or a client, there is one connection. (Kafka's controllers and clients rely
+    on that: a response carries its request.) Fetches between brokers bear anything.
     """
     return min(source, destination) < 0
 
 
 def listing_first(constants: PartitionConstants, broker: int) -> PartitionConstants:
-    """The same partition with its replicas listed anew, this one first, as a reassignment to the
-    same replicas in another order does. (Kafka: AlterPartitionReassignments moves no data then. Of
-    C14 nothing else is here.)
+    """Give the same partition with its replicas listed anew, this one first.
+
+    A reassignment to the same replicas in another order does so. (Kafka:
+    AlterPartitionReassignments moves no data then. Of C14 nothing else is here.)
     """
     others = [n for n in constants.replicas if n != broker]
     return replace(constants, replicas=(broker, *others))
@@ -115,8 +118,9 @@ def of_clients(node: int, row: BrokerRow, produced: ProduceRequest) -> Iterator[
 def produce(
     node: int, value: int, acks: int, client: int, idempotent: bool = False
 ) -> ProduceRequest:
-    """A batch of one record, the value of which is its number. idempotent: of a producer of the
-    client's number, in its first epoch.
+    """A batch of one record, the value of which is its number.
+
+    idempotent: of a producer of the client's number, in its first epoch.
     """
     of = (client, 0, value - 1) if idempotent else (UNDEFINED,) * 3
     return ProduceRequest(CLIENTS, node, client, acks, (value,), *of)

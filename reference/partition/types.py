@@ -70,8 +70,9 @@ def _sorted(brokers: tuple[int, ...], _kind: str) -> tuple[int, ...]:
 
 
 class PartitionConstants(msgspec.Struct, frozen=True, tag="partition", tag_field="protocol"):
-    """The constants of specs/partition/PartitionRules.tla. Not decisions that a bug may replace:
-    properties use them.
+    """The constants of specs/partition/PartitionRules.tla.
+
+    Not decisions that a bug may replace: properties use them.
     """
 
     replicas: tuple[Node, ...]
@@ -143,8 +144,10 @@ NO_PENDING = Pending("None", (), refused=False)
 
 
 class Parked(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A request that waits in the purgatory: to produce, until the high watermark is `required`; to
-    delete records, until the low watermark is.
+    """A request that waits in the purgatory.
+
+    One to produce waits until the high watermark is `required`, one to delete records until the low
+    watermark is.
     """
 
     request: ProduceRequest | DeleteRecordsRequest

@@ -8,8 +8,9 @@ import z3
 
 
 class WrittenOnce:
-    """Parts of an invariant by their kind and the terms that they are about, for all steps that
-    begin in the same system.
+    """Parts of an invariant, by their kind and the terms that they are about.
+
+    They serve all steps that begin in the same system.
     """
 
     def __init__(self) -> None:

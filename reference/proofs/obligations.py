@@ -68,8 +68,10 @@ class Obligation:
         readable: Callable[[z3.ModelRef], list[str]],
         simpler: Sequence[z3.BoolRef] = (),
     ) -> bool:
-        """Whether all goals follow; else notes those that do not, with a state in which one fails,
-        or those of which it is not known. timeout_ms, simpler: as of `judging.judge`.
+        """Say whether all goals follow.
+
+        Else note those that do not, with a state in which one fails, or those of which it is not
+        known. timeout_ms, simpler: as of `judging.judge`.
         """
         verdict = judge(solver, goals, timeout_ms, simpler)
         if verdict.broken:

@@ -102,8 +102,9 @@ def paths(
 
 
 def folded(found: Sequence[Path[z3.ExprRef]], depth: int = 0) -> z3.ExprRef:
-    """What the code makes, over all its ways, as one term: the tree of its answers, in which ways
-    that make the same from here on are one.
+    """Give what the code makes, over all its paths, as one term.
+
+    It is the tree of its answers, in which paths that make the same from here on are one.
 
     The ways must be those of code that assumes nothing: then every condition is an answer.
     """

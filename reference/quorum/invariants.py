@@ -164,7 +164,9 @@ def _log_suspicious(
 
 
 def _known_suspicious(before: Row, after: Row, history: QuorumHistory, appends: bool) -> bool:
-    """LogMatchingCommitted, NoTruncateBelowHighWatermark, RefinesCommittedLog, and
+    """Properties that one node may break under suspicion.
+
+    LogMatchingCommitted, NoTruncateBelowHighWatermark, RefinesCommittedLog, and
     MonotonicHighWatermark on one node.
 
     The first follows from the third: what two nodes know are prefixes of one committed log.

@@ -141,8 +141,9 @@ def not_outlived(row: Row, rows: Rows) -> bool:
 
 
 def first_missing(log: Log, wanted: Log, offset: int) -> str:
-    """In words the first record of `wanted` below `offset` that `log` has not, or has otherwise:
-    where they do not agree below it.
+    """Name the first record of `wanted` below `offset` where `log` does not agree.
+
+    The log has not got it, or has another one.
     """
     both = min(len(log), len(wanted), offset)
     at = next((i for i in range(both) if log[i] != wanted[i]), both)
@@ -412,8 +413,9 @@ def monotonic_epoch(n: int, row: Row, was: Row) -> str | None:
 
 @_invariant("step")
 def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
-    """The high watermark never goes back: not on a node while it knows one, and not from one
-    leader to the next.
+    """The high watermark never goes back.
+
+    Not on a node while it knows one, and not from one leader to the next.
 
     Misses: a high watermark that never rises, or that rises too far: RefinesCommittedLog sees
     what it then covers.

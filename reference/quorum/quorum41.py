@@ -1,5 +1,6 @@
-"""A voter by the rules of Kafka 4.1 and later (KIP-1166, KAFKA-17030): the twin of
-specs/quorum/Quorum41.tla.
+"""Give a voter the rules of Kafka 4.1 and later (KIP-1166, KAFKA-17030).
+
+It is the twin of specs/quorum/Quorum41.tla.
 
 What stands here is what release 4.1 has otherwise than the quorum (Q23, Q24): a fetch says which
 high watermark its sender knows, who knows no leader asks one voter after the other, a leader may
@@ -202,8 +203,9 @@ class Quorum41Handlers(QuorumHandlers):
         return self.finish(n, row, ready)
 
     def receive_response(self, n: int, row: Any, m: Any, use: Callable[[Any], Outcome]) -> Outcome:
-        """An answer with records may come from the leader that was looked for: then it is followed,
-        and the answer is used.
+        """Take an answer with records that may come from the leader that was looked for.
+
+        Then that leader is followed, and the answer is used.
         """
         awaited = self.rules.answers_in_flight(row, m, self.request_in_flight(n, row, m.source))
         from_here = isinstance(m, FetchResponse) and m.error == "NONE" and m.epoch == row.epoch

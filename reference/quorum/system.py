@@ -1,5 +1,6 @@
-"""The quorum as a system (reference/core/system.py): what may come to a voter by itself, how often,
-and what is asked of its runs.
+"""Declare the quorum as a system (reference/core/system.py).
+
+What may come to a voter by itself, how often, and what is asked of its runs.
 """
 
 from __future__ import annotations

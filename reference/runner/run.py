@@ -102,8 +102,10 @@ def simulate_genomes(
     bug: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[PartTables, list[Choices], list[frozenset[str]]]:
-    """Runs from `first_run` on, made of these genomes, as a part; of each run the choices that it
-    made, and of each distinct step which rules were asked and how they answered (watching.py).
+    """Make runs from `first_run` on, of these genomes, as a part.
+
+    Also give the choices that each run made, and which rules each distinct step asked and how they
+    answered (watching.py).
 
     Raises as `simulate_part` does.
     """
@@ -192,8 +194,11 @@ def simulate(
 
 
 def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:
-    """What this process remembers of a scenario's protocol and rules; apart where rules are
-    watched, since of a step that was worked out before nothing is told."""
+    """Give what this process remembers of a scenario's protocol and rules.
+
+    Where rules are watched it is kept apart, since of a step that was worked out before nothing is
+    told.
+    """
     return _memos.of((of.key, bug, watched), lambda: of.memo(bug, True))
 
 

@@ -18,7 +18,7 @@ from kraftcheck.reference.kit.protocol import (
 )
 from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
-from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, said
+from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, latest_records
 from kraftcheck.reference.shares.leader import ShareLeaderHandlers
 from kraftcheck.reference.shares.messages import (
     CONSUMER_INPUTS,
@@ -167,7 +167,7 @@ SHARES: Final = Protocol(
     handler_classes=(ShareCoordinatorHandlers, ShareLeaderHandlers, ShareConsumerHandlers),
     sometimes=tuple(sometimes.all),
     witness=Witness("SharePartition", fewest=1, most=3, usual=2),
-    coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1,), (1, 2, 3)),

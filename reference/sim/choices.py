@@ -1,5 +1,6 @@
-"""Every choice of a simulation comes from a `Chooser`, through a named stream: one of five, or that
-of an option (`option.NAME`).
+"""Make every choice of a simulation through a named stream of a `Chooser`.
+
+It is one of five, or that of an option (`option.NAME`).
 
 Law of this file: a choice is a natural number below a bound, nothing else; whoever asks says what
 it means, with 0 the simplest meaning (no fault, the first node, the shortest time). So a run *is*

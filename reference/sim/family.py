@@ -79,8 +79,9 @@ class Simulated(Protocol):
 
 
 class Circular:
-    """A run that its events and its clients refer to, and it to them: what nobody takes apart
-    waits, with all that it holds, until garbage is looked for.
+    """A run in a circle of references: its events and its clients refer to it, and it to them.
+
+    What nobody takes apart waits, with all that it holds, until garbage is looked for.
     """
 
     clients: Any

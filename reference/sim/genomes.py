@@ -26,8 +26,11 @@ LONGEST: Final = 8
 
 
 class Genome(NamedTuple):
-    """A run: choices in the order in which they were made, the seed that goes on after them, and
-    options that are not drawn."""
+    """A run as its choices.
+
+    The choices in the order in which they were made, the seed that goes on after them, and options
+    that are not drawn.
+    """
 
     choices: Choices
     seed: int
@@ -43,8 +46,10 @@ class Genome(NamedTuple):
 
 
 def settings(on_request: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By name, options that runs of a seed may have beside those that they draw: none, or what
-    their family has on request (family.py)."""
+    """Give options that runs of a seed may have beside those that they draw, by name.
+
+    None, or what their family has on request (family.py).
+    """
     return {FRESH: {}, **{f"{FRESH} {name}": dict(own) for name, own in on_request.items()}}
 
 

@@ -50,8 +50,9 @@ class Step(msgspec.Struct, eq=False, gc=False):
 
 
 class State(msgspec.Struct, eq=False, gc=False):
-    """A row of a node under given constants, the steps that were seen to start from it, and the
-    inputs that the node's own activities are about to give it.
+    """A row of a node under given constants, and the steps that were seen to start from it.
+
+    Also the inputs that the node's own activities are about to give it.
     """
 
     machine: Machine
@@ -188,8 +189,9 @@ class Memo(ABC, Generic[M]):
         self._machines: dict[Any, M] = {}
 
     def asked(self, elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any]) -> Self:
-        """From now on steps are taken elsewhere, and none is remembered: what comes of one may
-        depend on more than the row.
+        """Take steps elsewhere from now on, and remember none.
+
+        What comes of one may depend on more than the row.
 
         Args:
             elsewhere: is given the node, its row, the input, and what takes the step here.

@@ -59,8 +59,10 @@ class Disturbances(Protocol):
 
 
 class Partition(NamedTuple):
-    """Messages from any of `sources` to any of `destinations` are lost; both ways unless
-    `one_way`."""
+    """Loses messages from any of `sources` to any of `destinations`.
+
+    Both ways unless `one_way`.
+    """
 
     sources: tuple[int, ...]
     destinations: tuple[int, ...]
@@ -117,8 +119,10 @@ class Network:
                 queue.push(now + latency[destination] + delay, DELIVER, destination, message)
 
     def ask_nothing_in_vain(self) -> None:
-        """Draws no more what becomes of messages if all arrive: of a stream that nobody else draws
-        from."""
+        """Stop drawing what becomes of messages if all arrive.
+
+        The stream is one that nobody else draws from.
+        """
         if all(not of or of[-1] is None for of in (self._fates, *self._fates_of.values())):
             self._fates, self._fates_of = (), {}
 

@@ -133,8 +133,9 @@ class Recorder:
         return number
 
     def decided(self, value: int, steps: Mapping[int, Step], log: int) -> None:
-        """A decision was appended to the quorum's log as `value`: by partition, the step that it is
-        to be. log: the address to which it writes.
+        """Note that a decision was appended to the quorum's log as `value`.
+
+        By partition, the step that it is to be. log: the address to which it writes.
         """
         for partition, step in steps.items():
             written = [message for to, message in step.sent if to == log]

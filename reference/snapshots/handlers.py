@@ -1,5 +1,6 @@
-"""What a controller, or a broker that observes, does with snapshots of the metadata log: the twin
-of specs/snapshots/Snapshots.tla.
+"""Handle snapshots of the metadata log at a controller, or a broker that observes.
+
+It is the twin of specs/snapshots/Snapshots.tla.
 
 Law of this file: as that of reference/voters/handlers.py, whose handlers take every other step.
 `quorum.log` is all that a node has: what its latest snapshot has, and the records after it. Which
@@ -224,8 +225,9 @@ class SnapshotHandlers:
     # --- Loaded: V7.
 
     def is_heard(self, row: SnapshotRow, m: FetchResponse | FetchSnapshotResponse) -> bool:
-        """Whether a response is one of the leader that is followed, to the request that is in
-        flight; all others are for the quorum to judge.
+        """Say whether a response is the followed leader's, to the request that is in flight.
+
+        All others are for the quorum to judge.
         """
         quorum = row.voter.quorum
         awaited = quorum.connections[self.constants.nodes.index(m.source)] == AWAITING

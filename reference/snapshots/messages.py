@@ -1,5 +1,6 @@
-"""What a node receives where the metadata log has snapshots: what a controller does, snapshots, and
-the occasions to make and to clean them.
+"""Define what a node receives where the metadata log has snapshots.
+
+That is what a controller does, snapshots, and the occasions to make and to clean them.
 
 Law of this file: values only, named as in specs/snapshots/Snapshots.tla.
 """

@@ -1,5 +1,6 @@
-"""Every decision about snapshots of the metadata log (KIP-630) that has a name: the twin of
-SnapshotRules.tla.
+"""Name every decision about snapshots of the metadata log (KIP-630).
+
+It is the twin of SnapshotRules.tla.
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`.
 Which voters are in force is decided in reference/voters/rules.py, what a voter does in

@@ -1,5 +1,6 @@
-"""The state of a node where the metadata log has snapshots: that of a controller whose voters
-change, and which snapshots it has.
+"""Define the state of a node where the metadata log has snapshots.
+
+It is that of a controller whose voters change, and which snapshots it has.
 
 Law of this file: values only. `SnapshotRow` is the row of specs/snapshots/Snapshots.tla, the same
 fields in the same order in snake case. What `reference/voters/types.py` says of values holds here.

@@ -1,5 +1,6 @@
-"""How a steered run can fail: an invariant, a promise to clients, no progress, or a step that is
-none of the spec.
+"""Say how a steered run can fail.
+
+An invariant, a promise to clients, no progress, or a step that is none of the spec.
 
 Each has the moves up to it, and a `name` by which a replay can be compared with what was found.
 """
@@ -23,8 +24,10 @@ class Named(Protocol):
 
 
 class Failure(AssertionError):
-    """name: the property; sentence: what it says; what: who does otherwise, and in what; moves: all
-    up to the failure, in words.
+    """A failure of a run.
+
+    name: the property; sentence: what it says; what: who does otherwise, and in what; moves: all up
+    to the failure, in words.
     """
 
     def __init__(self, name: str, sentence: str, what: str, text: str, moves: list[str]) -> None:

@@ -98,8 +98,10 @@ class Steered(Protocol):
 
 
 class Names:
-    """One name for each value, the words for it; values with the same words are numbered in the
-    order in which they were first named. (Words leave out what a response answers.)
+    """One name for each value: the words for it.
+
+    Values with the same words are numbered in the order in which they were first named. (Words
+    leave out what a response answers.)
     """
 
     def __init__(self, words: Callable[[Any], str]) -> None:

@@ -75,8 +75,11 @@ class _Round(NamedTuple):
 
 
 def clean(log: Log, first: int, upto: int, keys: int) -> int:
-    """A round over what lies below an offset; up to where it knows keys, which is where the next
-    one begins. first: of the first dirty offset. keys: so many it can tell apart."""
+    """Clean what lies below an offset, in one round.
+
+    The round ends where it knows keys no longer, which is where the next one begins. first: of the
+    first dirty offset. keys: so many it can tell apart.
+    """
     if log.rules.flushes_before_cleaning():
         log.flush(log.end)
     offsets, mapped = _map(log, first, upto, keys)

@@ -26,7 +26,7 @@ STATES_MAX: Final = 4000
 """Of one moment so many states are enumerated at most."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class BrokenPromise(msgspec.Struct, frozen=True):
     """What does not hold."""
 
     promise: str
@@ -38,16 +38,16 @@ class Found(msgspec.Struct, frozen=True):
     """What was done."""
 
 
-class Judged(msgspec.Struct):
+class CrashTally(msgspec.Struct):
     states: int = 0
     """That were started from."""
     moments: int = 0
     """Cuts of journals that they were left by."""
     histories: int = 0
     operations: Counter[str] = msgspec.field(default_factory=Counter)
-    found: list[Found] = []
+    found: list[BrokenPromise] = []
 
-    def add(self, other: Judged) -> None:
+    def add(self, other: CrashTally) -> None:
         self.states += other.states
         self.moments += other.moments
         self.histories += other.histories
@@ -211,12 +211,15 @@ def judge(
     operations: int = 25,
     mode: Mode = "ordered",
     config: Config | None = None,
-) -> Judged:
-    """So many states that crashes of a history leave, each started from and judged; of one in five
-    the start is crashed as well, and one in five is a kill, with two starts that are killed."""
+) -> CrashTally:
+    """Start from so many states that crashes of a history leave, and judge each.
+
+    Of one in five the start is crashed as well, and one in five is a kill, with two starts that are
+    killed.
+    """
     story = played(rules, seed, operations, config)
     chance = Random(seed + 1_000_003)
-    out = Judged(histories=1)
+    out = CrashTally(histories=1)
     out.operations.update(each.name for each in story.done)
     cuts = sorted(chance.randint(1, len(story.disk.journal)) for _ in range(max(states // 5, 1)))
     for upto in cuts:
@@ -233,7 +236,7 @@ def judge(
                 wrong, out.states = _killed_starts(story, upto, chance, mode), out.states + 1
             for each in wrong[:1]:
                 done = tuple(str(operation)[:60] for operation in story.done)
-                out.found.append(Found(*each, seed, upto, done))
+                out.found.append(BrokenPromise(*each, seed, upto, done))
     return out
 
 
@@ -264,8 +267,11 @@ def _again(
 
 
 def _killed_starts(story: Story, upto: int, chance: Random, mode: Mode) -> list[Broken]:
-    """A kill, another one within the start, or behind it, and then a power loss, also within one:
-    what was not durable before the first is not so by any start."""
+    """Kill the process, kill it again within the start or after it, then cut the power.
+
+    The power may go within a start too: what was not durable before the first kill is not made so
+    by any start.
+    """
     disk = killed(story.disk, upto)
     for _ in range(2):
         begun = len(disk.journal)

@@ -209,8 +209,11 @@ class _File:
         self.sizes = [len(self.now)]
 
     def states(self) -> list[bytes]:
-        """What may lie there, the most that may be expected first: every length that it had, one
-        that tears the last piece, and for each of these all new, all old and zeros."""
+        """Give the states that may lie there, the most likely first.
+
+        Every length that it had, one that tears the last piece, and for each of these all new, all
+        old and zeros.
+        """
         if len(self.sizes) == 1:
             return [self.durable]
         sizes = list(dict.fromkeys(reversed(self.sizes)))[:SIZES_MAX]
@@ -320,8 +323,10 @@ class Crash:
 
 
 def killed(disk: MemoryDisk, upto: int) -> MemoryDisk:
-    """The disk after so many entries of its journal, for a process that starts again: all that was
-    done is there, and no more of it is durable than was."""
+    """Give the disk after so many entries of its journal, for a process that starts again.
+
+    All that was done is there, and no more of it is durable than was.
+    """
     crash = Crash(disk, upto)
     out = MemoryDisk(disk.first)
     out.journal = disk.journal[:upto]

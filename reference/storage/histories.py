@@ -1,5 +1,7 @@
-"""What is done to a log, by chance: appends of several producers, transactions, rolls, flushes,
-truncations, deletions, compaction, stops and crashes.
+"""Draw what is done to a log.
+
+Appends of several producers, transactions, rolls, flushes, truncations, deletions, compaction,
+stops and crashes.
 
 An operation is a name and what it needs, made for the log as it stands. The same ones are told to
 Apache Kafka's classes (kraftcheck/witness/storage.py), and to the engine on a disk that crashes.
@@ -143,8 +145,11 @@ class Client:
         return Operation("follower", (str(self.epoch), out.hex()))
 
     def _unruly(self) -> Operation:
-        """A batch that a client may not append: a marker, one without a sequence, and in a
-        compacted log one without a key (which others take). It has a stream of its own."""
+        """Draw a batch that a client may not append.
+
+        A marker, one without a sequence, and in a compacted log one without a key (which others
+        take). It has a stream of its own.
+        """
         data = (
             marker_batch(self.unruly.random() < 0.5, self.time, 8, 0),
             data_batch([(b"k0", b"v")], self.time, 7, 0, -1),
@@ -162,8 +167,11 @@ class Client:
         return Operation("truncate", (str(self.chance.randint(log.high_watermark, log.end)),))
 
     def _anew(self, log: Log) -> int:
-        """Where a replica starts anew: above its end, as a leader's log does; or below all that it
-        has, if that is not compacted: of what is given up above, older records may be cleaned."""
+        """Draw where a replica starts anew.
+
+        Above its end, as a leader's log does; or below all that it has, if that is not compacted:
+        of what is given up above, older records may be cleaned.
+        """
         offset = self.chance.randint(0, log.end + 5)
         below = offset <= log.segments[0].base and not self.config.compact
         return offset if below or offset >= log.end else log.end + offset % 6

@@ -91,8 +91,10 @@ class Log:
         return "a record without a key in a compacted log" if keyless else ""
 
     def append_as_follower(self, data: bytes, epoch: int) -> int:
-        """The batches of a fetch, up to the first of a later epoch than this (D2); the first
-        offset. Raises Refused, OSError."""
+        """Append the batches of a fetch, up to the first of a later epoch than this (D2).
+
+        Returns the first offset. Raises Refused, OSError.
+        """
         known = b""
         for _, batch in batches_of(data):
             if batch.epoch > epoch:
@@ -148,8 +150,10 @@ class Log:
     def _check(
         self, batches: Sequence[Batch], origin: Origin
     ) -> tuple[dict[int, Update], list[Completed], int | None]:
-        """What the append does to producers, the transactions it ends; or the first offset of what
-        it repeats. Raises Refused."""
+        """Give what the append does to producers, and the transactions it ends.
+
+        Or the first offset of what it repeats. Raises Refused.
+        """
         made: dict[int, Update] = {}
         done: list[Completed] = []
         for batch in batches:
@@ -293,8 +297,10 @@ class Log:
     # -- Producers
 
     def rebuild_producers(self, end: int, clean: bool) -> None:
-        """From the latest snapshot and what follows it; snapshots at the last two segments and at
-        the end (D18)."""
+        """Rebuild producers from the latest snapshot and what follows it (D18).
+
+        Take snapshots at the last two segments and at the end.
+        """
         marks = {each.base for each in self.segments[-2:]} | {end}
         self.replayed = True
         producers = self.producers

@@ -213,8 +213,10 @@ def producers(log: Log, found: Sequence[Batch]) -> Iterator[Broken]:
 
 
 def producers_left(log: Log, found: Sequence[Batch]) -> Iterator[Broken]:
-    """ProducerStateReplays and TxnIndexExact, of a log whose first records were deleted: what its
-    records say is known, and perhaps more. What began below them is not asked for."""
+    """Judge ProducerStateReplays and TxnIndexExact of a log whose first records were deleted.
+
+    What its records say is known, and perhaps more. What began below them is not asked for.
+    """
     there = [batch for batch in found if batch.base >= log.start]
     fresh = Producers(log.files, log.folder)
     expected: set[tuple[int, int, int]] = set()
@@ -282,8 +284,10 @@ def _aborted(batches: Sequence[Batch]) -> tuple[list[Aborted], dict[int, int]]:
 
 
 def _latest(log: Log, found: Sequence[Batch], moments: Sequence[Moment]) -> Iterator[Broken]:
-    """CompactionKeepsLatest, AbortedInvisible: of what is below every open transaction; nothing
-    replaces a record without a key. LastSequenceKept, MarkersKept, EndKept."""
+    """Judge CompactionKeepsLatest and AbortedInvisible of what is below every open transaction.
+
+    Nothing replaces a record without a key. Also LastSequenceKept, MarkersKept, EndKept.
+    """
     if log.start > 0 or log.segments[0].base > 0:
         return
     full = next(

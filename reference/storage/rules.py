@@ -73,8 +73,10 @@ class StorageRules:
         return self.config.compact
 
     def end_before_index(self) -> bool:
-        """D1: whether the log's end moves as soon as the records are written, before what may
-        fail in indexes of transactions."""
+        """D1: whether the log's end moves as soon as the records are written.
+
+        It moves before what may fail in indexes of transactions.
+        """
         return True
 
     def completed_lso(
@@ -147,8 +149,10 @@ class StorageRules:
         return min(target, end)
 
     def closing_synced(self, recovery_point: int, base: int) -> bool:
-        """D5: whether the last entries of a segment are synced as it closes: a flush behind a roll
-        to this base leaves out what lies below the recovery point."""
+        """D5: whether the last entries of a segment are synced as it closes.
+
+        A flush behind a roll to this base leaves out what lies below the recovery point.
+        """
         return recovery_point >= base
 
     def parent_synced(self) -> bool:
@@ -177,13 +181,17 @@ class StorageRules:
         return min(recovery_point, end)
 
     def recovery_point_first(self) -> bool:
-        """D7: whether the lower recovery point is durable before anything is cut: what a crash
-        leaves in the midst of it is read through then."""
+        """D7: whether the lower recovery point is durable before anything is cut.
+
+        What a crash leaves in the midst of it is read through then.
+        """
         return True
 
     def cut_in_order(self, segments: Sequence[T]) -> list[T]:
-        """D7, D8: in which order segments go that are cut, or given up: the highest first, so that
-        a crash leaves the log up to an offset. segments: ascending."""
+        """D7, D8: in which order segments go that are cut, or given up.
+
+        The highest goes first, so that a crash leaves the log up to an offset. segments: ascending.
+        """
         return list(reversed(segments))
 
     def rereads_time(self, known: int) -> bool:
@@ -194,8 +202,10 @@ class StorageRules:
         return True
 
     def epochs_cut_at_once(self) -> bool:
-        """D7, D18: whether the epoch file follows a truncation, and a start, before either
-        returns: of an epoch that was never written a record of an older one may take the place."""
+        """D7, D18: whether the epoch file follows a truncation, and a start, before either returns.
+
+        A record of an older epoch may take the place of one of an epoch that was never written.
+        """
         return True
 
     def cut_synced(self) -> bool:
@@ -235,8 +245,10 @@ class StorageRules:
         return True
 
     def last_by_committed(self) -> bool:
-        """D13: whether that is also asked of what lies below the end of the round: what lies above
-        may be cut."""
+        """D13: whether that is also asked of what lies below the end of the round.
+
+        What lies above may be cut.
+        """
         return True
 
     def keeps_last_of_round(self) -> bool:
@@ -262,15 +274,19 @@ class StorageRules:
     # -- Reading (D22)
 
     def one_limit(self) -> bool:
-        """D22: whether a read up to the end of a file takes the end that it was asked with, and not
-        the one that there is by then."""
+        """D22: whether a read to the end of a file takes the end that it was asked with.
+
+        Otherwise it takes the one that there is by then.
+        """
         return True
 
     # -- Loading, recovery (D15 to D18)
 
     def swap_by_index(self) -> bool:
-        """D15: whether the end of a segment that is to be swapped in is looked up by its index,
-        which is made, full of zeros, if it was renamed already."""
+        """D15: whether the end of a segment that is to be swapped in is looked up by its index.
+
+        The index is made, full of zeros, if it was renamed already.
+        """
         return False
 
     def drops_below_start(self) -> bool:
@@ -313,9 +329,11 @@ class StorageRules:
         return end if clean else min(checkpoint, end)
 
     def snapshot_suffices(self) -> bool:
-        """D18: whether of a producer in a snapshot the one batch is enough that stands there; and
-        whether a transaction is over whose marker lies above the high watermark: no snapshot has
-        it."""
+        """D18: whether one batch of a producer in a snapshot is enough.
+
+        It is the one that stands there. Also whether a transaction is over whose marker lies above
+        the high watermark: no snapshot has it.
+        """
         return False
 
     # -- Stopping and starting (D19, D20)

@@ -78,8 +78,9 @@ class ClientHandlers:
         return outcome
 
     def handle_send(self, c: int, row: Client, input: Send) -> Outcome | None:
-        """With version 1 the coordinator is asked before the batch is sent: once, as it answers the
-        next time without a record (X9).
+        """Send a batch; with version 1 ask the coordinator before.
+
+        It is asked once, as it answers the next time without a record (X9).
         """
         p = input.partition
         if row.status not in ("Ready", "Open"):

@@ -1,5 +1,6 @@
-"""What the transaction log and its coordinators do with an input: the twin of
-TransactionCoordinator.tla (X1 to X10, X19 to X26), lifted as in Transactions.tla.
+"""Handle inputs of the transaction log and its coordinators (X1 to X10, X19 to X26).
+
+It is the twin of TransactionCoordinator.tla, lifted as in Transactions.tla.
 
 Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
 the rules. One coordinator's step is worked out on its own row, then put in its place: records go to
@@ -168,7 +169,7 @@ class CoordinatorHandlers:
 
     def handle_add_partitions(self, row: Coordinators, m: AddPartitions) -> Outcome | None:
         """From a client (version 1), or from a partition's leader (version 2)."""
-        c = asked(row, m.behind)
+        c = coordinator_behind(row, m.behind)
         if c is None or not c.active:
             return None
         answer = self.rules.add_partitions_answer(c, m)
@@ -178,7 +179,7 @@ class CoordinatorHandlers:
         return self._answering(row, refusal(c, m, answer))
 
     def handle_verify(self, row: Coordinators, m: Verify) -> Outcome | None:
-        c = asked(row, m.behind)
+        c = coordinator_behind(row, m.behind)
         if c is None or not c.active:
             return None
         return self._answering(row, refusal(c, m, self.rules.verify_answer(c, m)))
@@ -207,8 +208,9 @@ class CoordinatorHandlers:
         return self._lifted(row, Done(fencing(c)))
 
     def handle_list_timed_out(self, row: Coordinators, input: ListTimedOut) -> Outcome | None:
-        """Where a sweep lists many, it aborts one after the other
-        (TransactionCoordinator.abortTimedOutTransactions).
+        """Abort the transactions that a sweep lists, one after the other.
+
+        TransactionCoordinator.abortTimedOutTransactions.
         """
         c = current(row)
         if c.listed != UNKNOWN or not c.active or not _may_time_out(c):
@@ -402,8 +404,9 @@ class CoordinatorHandlers:
         return Outcome(after, refused, "" if refused else done.answer.error)
 
     def _refused(self, answer: Answer) -> tuple[Message, ...]:
-        """To a producer that hears every error, or at the end of a transaction those that no
-        producer survives.
+        """Refuse a producer that hears every error.
+
+        Or at the end of a transaction with those errors that no producer survives.
         """
         m = answer.request
         if self.rules.constants.recovers:
@@ -448,7 +451,7 @@ def current(row: Coordinators) -> Coordinator:
     return row.coordinators[row.leader_epoch - 1]
 
 
-def asked(row: Coordinators, behind: int) -> Coordinator | None:
+def coordinator_behind(row: Coordinators, behind: int) -> Coordinator | None:
     """The one that a request comes to, if there was one."""
     at = row.leader_epoch - behind
     return row.coordinators[at - 1] if 1 <= at <= row.leader_epoch else None

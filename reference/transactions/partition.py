@@ -1,5 +1,6 @@
-"""What the leader of a partition does with batches and markers: the twin of
-TransactionPartition.tla (X11, X13, X14; of one that keeps offsets, X28 to X30).
+"""Handle batches and markers at the leader of a partition (X11, X13, X14).
+
+It is the twin of TransactionPartition.tla; of one that keeps offsets, X28 to X30.
 
 Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
 the rules. With one replica what is appended is committed: elections are the matter of

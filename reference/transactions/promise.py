@@ -1,5 +1,6 @@
-"""What clients are promised of transactions: one object for all of them, by the name of its model
-(traces/checkers/outcomes.py).
+"""Say what clients are promised of transactions.
+
+One object stands for all of them, by the name of its model (traces/checkers/outcomes.py).
 
 Told are runs of version 2 that have readers: version 1 promises less where requests are late.
 """
@@ -19,7 +20,7 @@ NOTHING: Final = 0
 """A record that a reader gets past and is not shown."""
 
 
-def told(
+def client_events(
     constants: Constants, node: int, row: Any, input: Any, outcome: Outcome
 ) -> Iterable[Asked | Answered]:
     if constants.version != 2 or not (constants.read_committed or constants.read_uncommitted):

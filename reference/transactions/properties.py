@@ -1,5 +1,6 @@
-"""What transactions promise, as named properties, and the history that they need: the twin of
-TransactionProperties.tla.
+"""Name what transactions promise, as properties, and the history that these need.
+
+It is the twin of TransactionProperties.tla.
 
 Law of this file: no rule is asked, or else replacing one would change the property with it. The
 fate of a batch is the type of the first marker after it in its partition, "None" while there is
@@ -53,7 +54,7 @@ class Decided(NamedTuple):
     partitions: tuple[int, ...]
 
 
-class Told(NamedTuple):
+class EndAnswer(NamedTuple):
     """The end of a transaction that was answered without an error."""
 
     txn: int
@@ -63,7 +64,7 @@ class Told(NamedTuple):
 
 class History(msgspec.Struct, frozen=True):
     decided: frozenset[Decided] = frozenset()
-    told: frozenset[Told] = frozenset()
+    told: frozenset[EndAnswer] = frozenset()
     asked: frozenset[int] = frozenset()
     """Transactions whose producer asked to commit them."""
     aborts: frozenset[int] = frozenset()
@@ -121,7 +122,7 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
         if moved in (("Initializing", "Ready"), ("Bumping", "Ready")):
             handed_out = now.epoch
         elif was.status in ("Ending", "Recovering") and now.status in ("Ready", "Bumping"):
-            told.add(Told(was.txn, was.decision, now.epoch))
+            told.add(EndAnswer(was.txn, was.decision, now.epoch))
         elif was.decision == "None" and now.decision == "Commit":
             asked.add(now.txn)
         elif was.decision == "None" and now.decision == "Abort":
@@ -312,8 +313,9 @@ def acked_commit(state: State) -> str | None:
 
 
 def aborted_invisible(state: State) -> str | None:
-    """A reader of committed data never sees a batch of a transaction whose producer was told that
-    it is aborted.
+    """A reader of committed data never sees a batch of an aborted transaction.
+
+    The producer was told that it is aborted.
 
     Misses: a batch that is shown before its marker, which ReadersSeeCommitted finds.
     """
@@ -353,8 +355,10 @@ def decided_before_marked(state: State) -> str | None:
 
 
 def one_decision(state: State) -> str | None:
-    """With an epoch for each transaction there is one decision for an epoch in all that anybody can
-    see: markers, Complete records, answers.
+    """There is one decision for an epoch in all that anybody can see.
+
+    Each transaction has an epoch of its own; the decision is seen in markers, Complete records and
+    answers.
 
     Misses: version 1, whose transactions share an epoch.
     """
@@ -415,8 +419,10 @@ def zombie_commits_nothing(state: State) -> str | None:
 
 
 def exactly_once_append(state: State) -> str | None:
-    """A producer's batch is once in its partition's log, and committed batches of one producer
-    stand there in the order in which they were sent. Copies of offsets do no harm by themselves.
+    """A producer's batch is once in its partition's log.
+
+    Its committed batches stand there in the order in which they were sent. Copies of offsets do no
+    harm by themselves.
 
     Misses: a batch that never came: CommitIsWhole and NoGaps ask that.
     """
@@ -435,8 +441,9 @@ def exactly_once_append(state: State) -> str | None:
 
 
 def no_gaps(state: State) -> str | None:
-    """No batch is in a log without that before it, so that none is taken for a copy that is not
-    there.
+    """No batch is in a log without the one before it.
+
+    So none is taken for a copy that is not there.
 
     Misses: version 1, with which a partition that knows nothing of the producer takes any batch for
     the next one.
@@ -453,8 +460,9 @@ def no_gaps(state: State) -> str | None:
 
 
 def offsets_atomic_with_records(state: State) -> str | None:
-    """The offsets that a group is told are of a transaction that is committed, wherever else it
-    wrote; when none are pending, of the last one that is.
+    """The offsets that a group is told are of a committed transaction, wherever else it wrote.
+
+    When none are pending they are those of the last one that is.
 
     Misses: offsets that are told late, as long as others are pending; what members do with them.
     """
@@ -475,8 +483,9 @@ def offsets_atomic_with_records(state: State) -> str | None:
 
 
 def exactly_once_inputs(state: State) -> str | None:
-    """No offsets take the place of those that their producer sent later, so that no input is
-    consumed twice.
+    """No offsets replace those that their producer sent later.
+
+    So no input is consumed twice.
 
     Misses: offsets of several producers, and what one has consumed.
     """
@@ -507,8 +516,10 @@ def no_hanging(state: State) -> str | None:
 
 
 def epochs_in_bounds(state: State) -> str | None:
-    """The last epoch of a producer id is given to nobody, and no transaction is ended with a number
-    of the next id: with version 1 the first one of an id ends the transactions of who was given it.
+    """The last epoch of a producer id is given to nobody.
+
+    No transaction is ended with a number of the next id: with version 1 the first transaction of an
+    id ends those of whoever was given it.
 
     Misses: whether the next id is one that nobody else has.
     """
@@ -523,9 +534,10 @@ def epochs_in_bounds(state: State) -> str | None:
 
 
 def fenced_by_others(state: State) -> str | None:
-    """Who is told that it is fenced was replaced, or its coordinator has aborted its transaction by
-    itself. With version 1 another coordinator, and one that has forgotten the id, does not know a
-    request for an epoch again (KAFKA-20357); and a fence counts from when it is written (X8).
+    """A fenced producer was replaced, or its coordinator has aborted its transaction by itself.
+
+    With version 1 another coordinator, and one that has forgotten the id, does not know a request
+    for an epoch again (KAFKA-20357); and a fence counts from when it is written (X8).
 
     Misses: version 1, when the coordinator has moved, or ids expire or come to their end; runs in
     which producers hear no errors.
@@ -614,8 +626,7 @@ def epoch_monotonic(old: State, new: State) -> str | None:
 
 
 def zombie_fenced(old: State, new: State) -> str | None:
-    """Once InitProducerId was answered, no older instance has a partition added or a transaction
-    ended.
+    """No older instance has a partition added or a transaction ended after InitProducerId's answer.
 
     Misses: requests that change nothing at the coordinator; what the older instance does at
     partitions.
@@ -631,8 +642,9 @@ def zombie_fenced(old: State, new: State) -> str | None:
 
 
 def guard_kept(old: State, new: State) -> str | None:
-    """A guard goes with a batch that is appended, or with a marker of a larger epoch: none takes
-    the guard of a later transaction.
+    """A guard goes with a batch that is appended, or with a marker of a larger epoch.
+
+    No marker takes the guard of a later transaction.
 
     Misses: version 1, and partitions with two replicas, as a guard goes with its leader; a guard
     that goes with the late batch of an earlier transaction.
@@ -725,8 +737,9 @@ def readers_see_all(state: State) -> str | None:
 
 
 def _read(state: State, r: int) -> Iterator[tuple[int, tuple[LogEntry, ...], int, tuple[int, ...]]]:
-    """Of each partition, what no change of leaders takes back, how far the reader has got, and
-    what it was shown.
+    """Give for each partition what no change of leaders takes back.
+
+    Also how far the reader has got, and what it was shown.
     """
     for p, read in zip(state.constants.partitions, state.readers[r].read, strict=True):
         yield p, committed(state.partitions[p]).log, read.position, read.shown

@@ -74,7 +74,7 @@ from kraftcheck.reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from kraftcheck.reference.transactions.partition import PartitionHandlers
-from kraftcheck.reference.transactions.promise import OUTCOMES, told
+from kraftcheck.reference.transactions.promise import OUTCOMES, client_events
 from kraftcheck.reference.transactions.properties import PROPERTIES, history_next
 from kraftcheck.reference.transactions.reader import ReaderHandlers
 from kraftcheck.reference.transactions.rules import COMPLETED, TransactionRules, prepared
@@ -341,8 +341,9 @@ def _unpromised(options: Any) -> Collection[str]:
 
 
 def _missing(constants: Constants, rows: Mapping[int, Any]) -> str:
-    """NoHangingTransaction, DecisionCompletes and LsoProgress (MCTransactionsLiveness.tla), when
-    everything has come to rest.
+    """Judge NoHangingTransaction, DecisionCompletes and LsoProgress when all is at rest.
+
+    They are those of MCTransactionsLiveness.tla.
     """
     c = current(rows[COORDINATOR])
     if not c.active:
@@ -420,7 +421,7 @@ TRANSACTIONS: Final = Protocol(
         moves=(300, 500),
         history=history_next,
         unpromised=_unpromised,
-        promises=ClientPromise(lambda: OUTCOMES, told),
+        promises=ClientPromise(lambda: OUTCOMES, client_events),
         at_once=_at_once,
         disturbances={
             Elect: (0, 100, 300),

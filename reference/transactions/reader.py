@@ -1,5 +1,6 @@
-"""What a consumer does that reads every partition from its beginning: the twin of
-TransactionReader.tla (X17, X18).
+"""Read every partition from its beginning, as a consumer does (X17, X18).
+
+It is the twin of TransactionReader.tla.
 
 Law of this file: a handler is a pure function of the row and the input; what is decided is asked of
 the rules.

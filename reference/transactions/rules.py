@@ -437,7 +437,9 @@ class TransactionRules:
         return "NONE"
 
     def marker_clears_guard(self, guard: int, m: WriteTxnMarkers) -> bool:
-        """A guard of the marker's own epoch belongs to the next transaction (KAFKA-18575,
+        """Say whether a marker clears a guard of this epoch.
+
+        A guard of the marker's own epoch belongs to the next transaction (KAFKA-18575,
         KAFKA-18654), one of a larger epoch to one after that. Kafka 4.3.1 spares the first only.
         """
         return not (self.epoch_per_transaction and guard >= m.epoch)
@@ -518,8 +520,10 @@ class TransactionRules:
         return "Unusable" if of_offsets else "Abortable"
 
     def after_batch_error(self, error: str) -> str:
-        """An older epoch here says nothing of other instances: the coordinator may have aborted
-        the transaction.
+        """Say what a producer does after an error of a batch.
+
+        An older epoch here says nothing of other instances: the coordinator may have aborted the
+        transaction.
         """
         if error in RETRIABLE:
             return "Retry"

@@ -161,9 +161,7 @@ class VoterHandlers:
         return self.noted(now, written.row), quorum.canonical((*outcome.sent, *written.sent))
 
     def after(self, n: int, before: VoterRow, outcome: QuorumOutcome) -> Outcome:
-        """The high watermark, a change that it completes and a leader that leaves with it are one
-        step (V20).
-        """
+        """Take the high watermark, the change it completes and a leaving leader as one step."""
         now, sent = self.opened(n, before, outcome)
         waits = now.change >= now.quorum.high_watermark
         done = now if waits else replace(now, change=UNDEFINED)

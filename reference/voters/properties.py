@@ -36,8 +36,9 @@ def rows_of_quorum(rows: Mapping[int, Any]) -> dict[int, Row]:
 def committed_next(
     constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
 ) -> VotersLog:
-    """The longest prefix that any leader's high watermark covered; a leader may resign with what it
-    has just committed (V20).
+    """Give the longest prefix that any leader's high watermark covered.
+
+    A leader may resign with what it has just committed (V20).
     """
     known: VotersLog = before[HISTORY] or ()
     for n in constants.nodes:
@@ -117,8 +118,9 @@ _of_quorum(quorum.epoch_cache_sound)
 
 @_property("state")
 def adjacent_sets(constants: Constants, after: Rows) -> str | None:
-    """Every log changes one voter at a time, and none before kraft.version 1: the set that comes
-    with it is the bootstrap set.
+    """Every log changes one voter at a time, and none before kraft.version 1.
+
+    The set that comes with kraft.version 1 is the bootstrap set.
 
     Misses: the wrong voter added or removed, and a change that has no record.
     """
@@ -215,8 +217,9 @@ def no_disjoint_majorities(after: Rows) -> str | None:
 
 @_property("state")
 def committed_survives(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What was ever committed is on the disks of a majority of the last set that is committed, or
-    of one that some log has after it.
+    """What was ever committed is on the disks of a majority.
+
+    A majority of the last committed set, or of one that some log has after it.
 
     Misses: what was answered without a high watermark that covered it; which majority a future
     leader will ask.
@@ -265,8 +268,9 @@ def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def updates_stay(constants: Constants, after: Rows) -> str | None:
-    """What a set says of the listeners of a voter, the sets after it say, too, for as long as it is
-    a voter.
+    """What a set says of a voter's listeners, the sets after it say, too.
+
+    They do for as long as it is a voter.
 
     Misses: a voter that never tells, and one that leaves and comes back.
     """
@@ -299,9 +303,10 @@ def removed_stays_out(constants: Constants, after: Rows) -> str | None:
 
 @_property("step")
 def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | None:
-    """A leader that begins a change has committed all sets, and a record of its epoch; who joins
-    was at the end of its log. Of the voters of the set that comes with kraft.version 1 it has heard
-    in its epoch.
+    """A leader begins a change only when all sets and a record of its epoch are committed.
+
+    A voter that joins was at the end of its log. Of the voters of the set that comes with
+    kraft.version 1 it has heard in its epoch.
 
     Misses: a voter that falls behind right after, and changes by which nobody joins for want
     of the right to ask.

@@ -139,8 +139,9 @@ def in_force(constants: Constants, voters: tuple[int, ...]) -> InForce:
 
 
 def initial_voter_row(constants: Constants, n: int | None = None) -> VoterRow:
-    """The first state of a controller: it has nothing, and knows the bootstrap set, unless n is
-    one that was formatted without it.
+    """Give the first state of a controller.
+
+    It has nothing, and knows the bootstrap set, unless n is one that was formatted without it.
     """
     known = () if n in constants.unformatted else constants.first_voters
     first = initial_row(in_force(constants, constants.nodes))

@@ -1,6 +1,6 @@
 """The reduced composition against the asynchronous one, and its variants against each other.
 
-docs/proofs.md argues for each reduction. Here they are compared where both sides complete: the
+docs/reductions.md argues for each reduction. Here they are compared where both sides complete: the
 correct rules hold in all, and a bug breaks the same property in all.
 """
 

@@ -1,6 +1,6 @@
 """The partition's reduced composition against the asynchronous one, and its variants.
 
-docs/proofs.md argues for each reduction. Here both sides are searched completely and their
+docs/reductions.md argues for each reduction. Here both sides are searched completely and their
 projections compared (`projections.py`): no state of the asynchronous composition may be lost.
 """
 

@@ -189,8 +189,10 @@ class _Passages:
 
 
 def _unseen(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
-    """unseen, unread: acknowledged, and nobody ever read it; unread if it stands before where every
-    reader began, so that who read to the end need not have seen it.
+    """Find acknowledged records that nobody ever read: unseen, or unread.
+
+    Unread: the record stands before where every reader began, so a reader that read to the end need
+    not have seen it.
     """
     appends = batch.appends
     kept = (appends.offset < 0) | (order.append_place != NOWHERE)
@@ -210,8 +212,9 @@ def _unseen(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
 
 
 def _begun(batch: LogBatch) -> Ints:
-    """Of each segment, the first offset from which a fetch was known to ask; 0 where a fetch does
-    not say, or nobody asked.
+    """Give the first offset of each segment from which a fetch is known to ask.
+
+    It is 0 where a fetch does not say, or where nobody asked.
     """
     reads = batch.reads
     begun = np.full(batch.segments, NEVER)

@@ -86,8 +86,10 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
 
 
 def partitions(history: pa.ChunkedArray | pa.ListArray) -> Iterator[pa.ListArray]:
-    """The column `history` of table `runs` once for each partition of the runs' topic: a row for
-    each run, with the operations on this partition. At least one, though it be empty.
+    """Split the column `history` of table `runs` by the partitions of the runs' topic.
+
+    Each table has a row for each run, with the operations on this partition. There is at least one
+    table, even if it is empty.
     """
     lists = history.combine_chunks() if isinstance(history, pa.ChunkedArray) else history
     if isinstance(lists, pa.ChunkedArray):

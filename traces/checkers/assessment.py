@@ -182,8 +182,10 @@ class Assessment:
         self.levels = self.levels._replace(held=held)
 
     def _unread(self) -> Ints:
-        """Of each segment, how many acknowledged records may be lost, since nobody read them and
-        it is not known that somebody would have."""
+        """Count the acknowledged records of each segment that may be lost.
+
+        Nobody read them, and it is not known that somebody would have.
+        """
         found = np.zeros(self.found.batch.segments, np.int64)
         if self.complete is False or self.level is not None:
             return found

@@ -132,8 +132,10 @@ def _placed(operations: list[Operation], source: dict[int, int]) -> _Ops:
 
 
 def _clocks(ops: _Ops) -> Clocks | None:
-    """Of each operation, how many of each process stand before it, itself included; None: there is
-    a cycle."""
+    """Count for each operation how many of each process stand before it, itself included.
+
+    None: there is a cycle.
+    """
     clocks = np.zeros((len(ops.all), len(ops.rows)), np.int32)
     done = [False] * len(ops.all)
     next_of = [0] * len(ops.rows)
@@ -163,8 +165,11 @@ def _clocks(ops: _Ops) -> Clocks | None:
 
 
 def _some_cycle(ops: _Ops) -> tuple[int, ...]:
-    """Operations of a cycle: back from a read to its write, and to the read before that in its
-    process that is on one, too."""
+    """Give the operations of a cycle.
+
+    It goes from a read back to its write, and on to the earlier read of that process that is on a
+    cycle too.
+    """
     at = min(ops.source)
     seen: dict[int, int] = {}
     path: list[int] = []

@@ -296,8 +296,9 @@ def sessions_of(rows: Rows) -> dict[int, int]:
 
 
 def _sessions(rows: Rows, reads: Ints) -> tuple[Ints, Flags]:
-    """Of each read its session, of who asks for an end, its process; and whether a rebalance came
-    within it.
+    """Give the session of each read, and whether a rebalance came within it.
+
+    A reader that asks for an end has its process as its session.
     """
     found, apart = rows.process[reads].copy(), np.zeros(len(reads), bool)
     fetch = rows.f.are("fetch")[reads]
@@ -306,9 +307,11 @@ def _sessions(rows: Rows, reads: Ints) -> tuple[Ints, Flags]:
 
 
 def _sessions_of_fetches(rows: Rows, fetches: Ints) -> tuple[Ints, Flags]:
-    """A consumer keeps its place in the partitions that a new assignment keeps, unless it went back
-    to their beginning [jepsen.tests.kafka: the state of poll-skip]; not in those that a rebalance
-    gave it or took. A fetch within which one did is a session of its own.
+    """Give the session of each fetch of a consumer.
+
+    A consumer keeps its place in the partitions that a new assignment keeps, unless it went back to
+    their beginning [jepsen.tests.kafka: the state of poll-skip]. It does not keep it in those that
+    a rebalance gave it or took. A fetch that spans a rebalance is a session of its own.
     """
     who = pairs(rows.process, rows.key)
     called = indices(rows.f.any_of(CALLBACKS))
@@ -331,8 +334,10 @@ def _sessions_of_fetches(rows: Rows, fetches: Ints) -> tuple[Ints, Flags]:
 
 
 def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
-    """Of what an assignment does not keep (of a consumer that is torn down, of all): its row, and
-    whose place in which partition (as `who`)."""
+    """List the places that assignments do not keep, each with its row.
+
+    A place is a consumer's in a partition (as `who`). A consumer that is torn down keeps none.
+    """
     at = indices(rows.f.any_of(("assign", "subscribe", "crash")))
     if not len(at):
         return at, at

@@ -64,8 +64,10 @@ class _Places:
                 self._most[place].append(row if c.offset[row] > c.offset[most] else most)
 
     def left_out(self, row: int) -> int:
-        """A transaction that had been seen when a group was told less than it had sent, and that
-        no other one can have taken back; NONE: there is none.
+        """Find a transaction that a group should have been told of and was not.
+
+        It had been seen when the group was told less than it had sent, and no other transaction can
+        have taken it back. NONE: there is none.
         """
         c, ends, place = self._t.consumed, self._t.ends, int(self._t.consumed.place[row])
         before = bisect_left(self._since.get(place, []), int(c.invoked[row]))

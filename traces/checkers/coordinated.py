@@ -126,8 +126,11 @@ class _Builder:
             self._written.setdefault((entry.mark, entry.key or ""), []).append(written)
 
     def _begins(self, entry: Entry) -> None:
-        """An epoch has a reason: who is a member, what it wants, or what topics there are
-        (GroupMetadataManager.consumerGroupHeartbeat)."""
+        """Check that each epoch has a reason.
+
+        It may be who is a member, what it wants, or what topics there are
+        (GroupMetadataManager.consumerGroupHeartbeat).
+        """
         if entry.epoch is None:
             self._hash.pop(entry.group, None)
             return
@@ -152,9 +155,11 @@ class _Builder:
             self._end(at, group, member, key, GAVE_UP)
 
     def _goes_back(self, at: int, entry: Entry) -> None:
-        """A group that goes back to the classic protocol has its members taken out of the one form
-        of the log and put into the other, in one batch: nobody was removed, and nobody has given
-        anything up for it yet. Who is not in the next generation was removed after all.
+        """Follow a group that goes back to the classic protocol.
+
+        One batch takes its members out of the one form of the log and puts them into the other:
+        nobody was removed, and nobody has given anything up for it yet. A member that is not in the
+        next generation was removed after all.
         """
         group = entry.group
         for member, key in self._unasked.pop(group, ()):
@@ -272,8 +277,10 @@ def unwritten(log: GroupLog, m: Members) -> Broken:
 
 
 def ungiven(log: GroupLog, m: Members) -> Broken:
-    """Partitions of a member that the log, where it is complete, never gave it: it was told what
-    was not committed (Z185)."""
+    """List partitions of a member that the log never gave it, where the log is complete.
+
+    The member was told what was not committed (Z185).
+    """
     places = [(str(group), key or "") for group, key in m.places]
     given = {(place, each.member) for place, held in log.held.items() for each in held}
     rows = []
@@ -348,8 +355,9 @@ def _ids(m: Members) -> dict[int, set[str]]:
 
 
 def decided(log: GroupLog, m: Members, first: int, second: int) -> str | None:
-    """Two spans overlap: how the first member had lost the partition by the log when the second was
-    given it, REMOVED, GAVE_UP or UNASKED; None, if that is open.
+    """Say how the first of two members whose spans overlap had lost the partition.
+
+    By the log, when the second was given it: REMOVED, GAVE_UP or UNASKED. None: that is open.
     """
     spans = m.spans
     group, key = m.places[int(spans.place[second])]

@@ -92,8 +92,9 @@ def fates_of(t: Transactions, *, complete: bool = False, replaced: bool = False)
 
 
 def _senders(t: Transactions) -> tuple[Ints, int]:
-    """Of each record that was shown, the send in a transaction that it is of, or NONE; and of how
-    many that is open.
+    """Give the send in a transaction that each shown record comes from, or NONE.
+
+    Also count the records for which that is open.
 
     It is the one of its value that was acknowledged at its offset; else the only one of its value
     that was not acknowledged. Nobody knows whose it is if there are several.

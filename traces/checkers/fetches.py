@@ -99,8 +99,10 @@ class Fetches(Owners):
             )
 
     def _stands(self) -> None:
-        """Where a fetch left its consumer: it was shown all records before that, and they were
-        there. Where every offset has a record, none may be passed over.
+        """Check where a fetch left its consumer.
+
+        The consumer was shown all records before that place, and they were there. Where every
+        offset has a record, none may be passed over.
         """
         rows = self.went_on
         if self.r.to is None or not len(rows):
@@ -226,9 +228,11 @@ class Fetches(Owners):
 
     @cached_property
     def replacing(self) -> tuple[Ints, Ints]:
-        """Of each slot, which slot has replaced it before it may be gone (all slots: none can; -1:
-        it may go); and when the first append was sent that has no known place, or may have left
-        copies, and may have as well (ENDLESS: none).
+        """Give the slot that has replaced each slot before it may be gone.
+
+        All slots: none can have; -1: it may be gone. Also give when the first append was sent that
+        has no known place, or may have left copies, and may have replaced it as well (ENDLESS:
+        none).
         """
         slots = int(self.base[-1])
         spare = indices(self.live if self.copies else self.unseen())
@@ -256,8 +260,10 @@ class Fetches(Owners):
 
     @cached_property
     def vanishing(self) -> Ints:
-        """Of each segment, when the first append was sent that has no known place and whose record
-        may be gone (ENDLESS: none)."""
+        """Give when the first append of each segment was sent that may have vanished.
+
+        Such an append has no known place, and its record may be gone (ENDLESS: there is none).
+        """
         spare = indices(self.live if self.copies else self.unseen())
         segment, value = self.a.segment, self.a.value
         if self.batch.keys is not None and not self.copies:

@@ -59,8 +59,9 @@ Evidence = tuple[tuple[int, ...], str, str | None]
 
 
 class Broken(NamedTuple):
-    """An anomaly of what spans partitions: a row for each time that it happened, and what shows
-    that.
+    """An anomaly that spans partitions.
+
+    It has a row for each time that it happened, and what shows that.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Across(NamedTuple):
     """Why it is unknown."""
 
 
-def told(
+def anomaly_of(
     found: Broken, meanings: Mapping[str, str], promise: Promise, level: Level | None
 ) -> Anomaly:
     """It against a promise; or, with a level, only told: a level says nothing between partitions.

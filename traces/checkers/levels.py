@@ -51,7 +51,7 @@ class Staleness(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """(Where owners had to be guessed, see `Judgement`.)"""
+    """The level of each segment (where owners had to be guessed, see `Judgement`)."""
 
     held: Ints
     """Of each segment, the tightest level."""

@@ -94,7 +94,7 @@ class Commits(NamedTuple):
     """As of Spans, its metadata."""
 
 
-class Told(NamedTuple):
+class CommittedReads(NamedTuple):
     """A row for each committed offset that a client was told; UNKNOWN: that there is none."""
 
     place: Ints
@@ -135,8 +135,10 @@ class Processed(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """A row for each place to which a member subscribed, or which it had: from its first callback
-    on until the member left, or until nothing more was heard of it.
+    """A row for each place to which a member subscribed, or which it had.
+
+    It lasts from the member's first callback until the member left, or until nothing more was heard
+    of it.
     """
 
     place: Ints
@@ -150,7 +152,7 @@ class Members(NamedTuple):
 
     spans: Spans
     commits: Commits
-    told: Told
+    told: CommittedReads
     polled: Polled
     processed: Processed
     lives: Lives
@@ -211,9 +213,9 @@ def _joined(one: Ints, other: Ints) -> Ints:
 
 
 class _Builder:
-    """Takes the operations that are RARE one after the other, and knows the numbers of places,
-    partitions and marks. last: when each process last said something. groups: of which each is a
-    member.
+    """Takes the operations that are RARE one by one, and numbers places, partitions and marks.
+
+    last: when each process last said something. groups: of which each is a member.
     """
 
     def __init__(self, history: History, last: Mapping[int, int]) -> None:
@@ -360,7 +362,7 @@ class _Builder:
         return Members(
             Spans._make(columns),
             Commits._make(tabled(self._commits, 8)),
-            Told._make(tabled(self._told, 5)),
+            CommittedReads._make(tabled(self._told, 5)),
             Polled._make([none] * 10),
             Processed._make([none] * 4),
             Lives._make(tabled(lives, 4)),
@@ -372,8 +374,9 @@ class _Builder:
 
 
 def _topic(key: str | None) -> str | None:
-    """Partitions of one topic, where keys say which: `orders-3`; a topic may have more than its
-    consumers were told when they subscribed.
+    """Give the partitions of one topic, where keys name them, as `orders-3` does.
+
+    A topic may have more than its consumers were told of when they subscribed.
     """
     topic, dash, partition = (key or "").rpartition("-")
     return topic if dash and partition.isdigit() else key
@@ -512,8 +515,10 @@ class _Spans:
         return keyed
 
     def at(self, place: Ints, rows: Rows, of: Ints) -> tuple[Ints, Flags]:
-        """Of each of these rows, the last span that its member had meanwhile, or NONE; and whether
-        it had others as well."""
+        """Give the last span that the member of each row had meanwhile, or NONE.
+
+        Also say whether it had others as well.
+        """
         pair = self._pair(place, rows.process[of])
         known = indices(pair != NONE)
         span, several = np.full(len(of), NONE), np.zeros(len(of), np.bool_)

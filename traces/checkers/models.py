@@ -1,5 +1,6 @@
-"""The sequential objects that histories are judged by (sequential.py); a partition's log has a
-module of its own.
+"""Define the sequential objects that histories are judged by (sequential.py).
+
+A partition's log has a module of its own.
 """
 
 from __future__ import annotations
@@ -288,7 +289,7 @@ class _SeenQueue(Model):
 
 
 class UnorderedQueue(Queue):
-    """A bag: `dequeue` answers any element. [Knossos: unordered-queue]
+    """A bag: `dequeue` answers any element [Knossos: unordered-queue].
 
     The state is the set of all contents that are possible, since a dequeue of unknown outcome took
     an element that nobody can name. (A content: how many of each, as a frozenset of pairs.)
@@ -329,7 +330,7 @@ def _counted(bag: frozenset[tuple[Any, int]], value: Any, by: int) -> frozenset[
 
 
 class ListAppend(Model):
-    """A list: `append` to its end, `read` of all of it. [Elle; nil is the empty list]"""
+    """A list: `append` to its end, `read` of all of it [Elle; nil is the empty list]."""
 
     name = "list-append"
     verbs = ("append", "read")
@@ -385,7 +386,7 @@ class _SeenList(ListAppend):
 
 
 class Mutex(Model):
-    """A lock that anybody may release: `acquire`, `release`. [Knossos: mutex]"""
+    """A lock that anybody may release: `acquire`, `release` [Knossos: mutex]."""
 
     name = "mutex"
     verbs = ("acquire", "release")
@@ -399,7 +400,7 @@ class Mutex(Model):
 
 
 class MultiRegister(Model):
-    """Registers that transactions read and write: `txn` of (f, key, value). [Knossos]
+    """Registers that transactions read and write: `txn` of (f, key, value) [Knossos].
 
     Linearizability of the whole is strict serializability of its transactions. That takes a search,
     and needs no unique values, as dependency graphs do (isolation/).

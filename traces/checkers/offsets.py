@@ -89,8 +89,9 @@ class _Clock:
 
 
 def _settled(m: Members, sure: Flags, reads: Reads, clock: _Clock) -> Ints:
-    """When the last commit that was answered before each observation had been asked for: what was
-    answered before that is replaced. _BEFORE: there is none.
+    """Give when the last commit that was answered before each observation was asked for.
+
+    What was answered before that is replaced. _BEFORE: there is none.
     """
     rows = indices(sure)
     place, asked = m.commits.place[rows], m.commits.invoked[rows]

@@ -1,5 +1,6 @@
-"""What all clients of transactions see together, as one object: a transaction is decided once and
-as a whole, and a record is what it is for ever.
+"""Judge what all clients of transactions see together, as one object.
+
+A transaction is decided once and as a whole, and a record is what it is for ever.
 
 Law of this file: nothing is known here of logs, markers, epochs or coordinators. All that clients
 are told can be true at once, or a client was told what is not so: the order does not matter.

@@ -396,8 +396,10 @@ class Owners:
     # -- Gaps
 
     def close_gaps(self) -> None:
-        """Only records have slots, and the last offset below each end that was told, whatever is
-        there: the log does not end before it again. What nobody appended or read takes none.
+        """Number only the slots that something may fill.
+
+        These are records, and the last offset below each end that was told, whatever is there: the
+        log does not end before it again. What nobody appended or read has no slot.
         """
         told = indices(self.judged & (self.r.end > 0))
         last = self.slot(self.r.segment.take(told), self.r.end.take(told) - 1)

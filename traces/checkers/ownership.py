@@ -97,8 +97,9 @@ def _overlap(m: Members, pair: tuple[int, int]) -> Evidence:
 
 
 def stuck(m: Members, within: int) -> Broken:
-    """A partition that nobody had for longer than `within`, in the history's unit, though a member
-    of the group that wants it was there all that time.
+    """List partitions that nobody had for longer than `within`, in the history's unit.
+
+    A member of the group that wanted the partition was there all that time.
     """
     found: list[tuple[int, int, int]] = []
     lives, spans = m.lives, m.spans

@@ -21,8 +21,10 @@ from kraftcheck.traces.checkers.records import Records
 
 
 class Sessions(NamedTuple):
-    """segment, victim, culprit: the operations that need a shorter log than their process knew, and
-    which one it knew that from (the same, where a read contradicts itself).
+    """Operations that contradict what their process knew.
+
+    segment, victim, culprit: the operations that need a shorter log than their process knew, and
+    the operation that it knew that from (the same one, where a read contradicts itself).
     """
 
     lowest: Ints
@@ -75,9 +77,10 @@ def in_order(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> In
 def known_before(
     order: Ints, segment: Ints, process: Ints, group: Ints, gains: Ints
 ) -> tuple[Ints, Ints]:
-    """Of the rows in this order: the most that a row of the same process gained before it, and
-    which (as its place in the order). Rows of one group do not count for each other; where there is
-    none, -1.
+    """Give the most that a row of the same process gained before each row, and which row.
+
+    The row is named by its place in this order. Rows of one group do not count for each other. -1:
+    there is none.
     """
     before, source = _running(segment[order], process[order], gains[order])
     begin = _begin(segment[order], process[order], group[order])

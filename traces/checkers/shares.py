@@ -28,7 +28,13 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, Level, Promise
 from kraftcheck.traces.checkers.columns import indices
-from kraftcheck.traces.checkers.findings import Across, Broken, Evidence, gravest_first, told
+from kraftcheck.traces.checkers.findings import (
+    Across,
+    Broken,
+    Evidence,
+    anomaly_of,
+    gravest_first,
+)
 from kraftcheck.traces.checkers.search import Limits, check_object
 from kraftcheck.traces.checkers.sequential import REFUSED, Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
@@ -98,13 +104,12 @@ class Delivery(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A record that was written for certain. since: from when on it could be read (EVER: unknown,
-    since its transaction decides).
-    """
+    """A record that was written for certain."""
 
     key: str | None
     offset: int
     since: int
+    """From when on it could be read; EVER: not known, since its transaction decides."""
     operation: int
 
 
@@ -132,8 +137,10 @@ class Shares(NamedTuple):
 
 @no_collection()
 def shares_of(history: History) -> Shares | None:
-    """Raises HistoryError: a member of two groups, or of what it was never shown an
-    acknowledgement.
+    """Collect deliveries and their acknowledgements, record by record.
+
+    Raises:
+        HistoryError: A member of two groups, or an acknowledgement of what was never delivered.
     """
     if not any(each.f in SHARE_OPERATIONS for each in history.operations):
         return None
@@ -198,8 +205,9 @@ def _known_from(each: Operation) -> tuple[int, int]:
 
 @no_collection()
 def as_fetches(history: History) -> History:
-    """The first poll that shows a record, as a fetch of nobody who reads another one: a share group
-    delivers in any order, and again.
+    """Replace the first poll that shows a record by a fetch of a process of its own.
+
+    A share group delivers in any order, and again.
     """
     free = max((max(each.process, each.group) for each in history.operations), default=0) + 1
     sharing = {each.process for each in history.operations if each.f in SHARE_OPERATIONS}
@@ -252,9 +260,7 @@ class Record(Model):
 
 
 def placed(deliveries: Sequence[Delivery], limit: int, budget_s: float = 10.0) -> bool | None:
-    """Whether an order explains all deliveries and acknowledgements of a record; None: not decided
-    within the budget.
-    """
+    """Whether an order explains all that happened to a record; None: not decided in time."""
     if len(deliveries) == 1 and _once(deliveries[0]):
         return True
     found: list[Operation] = []
@@ -507,7 +513,7 @@ def judged(
 ) -> Across:
     """Against a promise; or, with a level, only told. unit, complete: as of `broken`."""
     found, reason = broken(s, configuration, unit, complete)
-    anomalies = tuple(told(each, SHARES, promise, level) for each in found)
+    anomalies = tuple(anomaly_of(each, SHARES, promise, level) for each in found)
     if any(not each.allowed for each in anomalies):
         return Across(VIOLATED, anomalies)
     if reason is not None and level is None:

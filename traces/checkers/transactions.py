@@ -85,8 +85,9 @@ class Sends(NamedTuple):
 
 
 class Polls(NamedTuple):
-    """A row for each fetch of committed records that shows where it went: from `before` to `after`
-    (exclusive), and what it showed lies in between.
+    """A row for each fetch of committed records that shows where it went.
+
+    It went from `before` to `after` (exclusive), and what it showed lies in between.
     """
 
     partition: Ints
@@ -124,8 +125,9 @@ class Inits(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """A row for each offset that a group consumed up to: sent within a transaction, or (transaction
-    NONE) as a stable OffsetFetch told it.
+    """A row for each offset that a group consumed up to.
+
+    It was sent within a transaction, or a stable OffsetFetch told it (transaction NONE).
     """
 
     transaction: Ints

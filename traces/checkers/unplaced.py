@@ -82,8 +82,10 @@ def unplaced(
 
 
 def culprit(records: Records, segment: int, append: int, own: bool) -> int | None:
-    """The read that leaves the least room to an append: of those that began after it had returned
-    (own: of its process), the one that found the log shortest. None: there is no such read.
+    """Find the read that leaves the least room to an append.
+
+    Of the reads that began after the append had returned (own: reads of its process) it is the one
+    that found the log shortest. None: there is no such read.
     """
     log = _Log(records, segment)
     later = (records.r_begin[log.rows] > records.a_end[append]) & (log.absent < _FAR)
@@ -226,8 +228,10 @@ class _Pieces:
         return zip(some.tolist(), places[some].tolist(), strict=True)
 
     def replaced(self, piece: int, append: int, values: Ints) -> bool:
-        """Whether all fetches that went through a piece were over only after a record behind it
-        was there that has the key of this append.
+        """Say whether fetches went through a piece only after its record was replaced.
+
+        All of them were over only after a record behind it was there that has the key of this
+        append.
         """
         records, keys, log = self.records, self.records.batch.keys, self.log
         later = self.offsets > self.cuts[piece]
@@ -249,8 +253,9 @@ class _Pieces:
         return bool((there & (behind[0] < log.absent[rows])).all())
 
     def standing(self, must: Ints, low: Ints, high: Ints) -> Ints:
-        """Of each append the piece that it stands in, where its record was seen and that may be no
-        copy of it; else -1.
+        """Give the piece in which each append stands.
+
+        Its record was seen there and may be no copy of it; -1: nowhere.
         """
         found = np.full(len(must), -1)
         if not self.records.at_least_once:
@@ -292,8 +297,10 @@ class _Pieces:
         return low, high
 
     def _own(self, must: Ints) -> tuple[Ints, Ints]:
-        """Of each append, from which piece on it stands by what its process knew before, and which
-        is the first that the process knew to be empty after it, or to be later.
+        """Bound the piece in which each append stands by what its process knew.
+
+        The first number is the piece from which on it stands, by what the process knew before; the
+        second the first piece that the process knew to be empty after it, or to be later.
         """
         records, log = self.records, self.log
         appends, reads = records.batch.appends, records.batch.reads

@@ -119,8 +119,9 @@ def _note_followed(order: VersionOrder, batch: LogBatch, copies: bool) -> None:
 
 
 def _note_replaced(order: VersionOrder, batch: LogBatch, keys: Keys, copies: bool) -> None:
-    """An append whose place is not known may have replaced any record with its key, and so may a
-    copy of any append.
+    """Note appends of unknown place, which may have replaced any record with their key.
+
+    So may a copy of any append.
     """
     appends = batch.appends
     value = np.zeros(len(order.segment), np.int64)
@@ -149,8 +150,9 @@ def _starts(batch: LogBatch) -> Ints:
 
 
 def _place_by_value(order: VersionOrder, batch: LogBatch) -> None:
-    """Appends that know no offset stand where their value was read, if it is theirs alone and stood
-    at one place only.
+    """Place appends that know no offset where their value was read.
+
+    The value must be theirs alone, and have stood at one place only.
     """
     rows = indices((batch.appends.offset == UNKNOWN) | (batch.appends.outcome != DID))
     if not len(rows) or not len(order.place):

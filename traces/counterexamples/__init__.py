@@ -1,5 +1,4 @@
-"""Counterexample replay: TLC's counterexample as moves of the reference; and schedules of
-moves judged, and made small.
+"""Replay TLC's counterexamples as moves of the reference; judge and shrink schedules of moves.
 
 Reading order: search; rows, readings; following, plain; moves; relation (whether TLC refuses a step
 of a schedule) with departures; minimising; endings. How the models of a protocol are read stands in

@@ -23,8 +23,9 @@ from tla_utils.settings import constants_of
 
 
 def ending(manifest: Manifest, model: Model, name: str | None, states: Sequence[State]) -> str:
-    """What is wrong at the end of a counterexample to a property, in one sentence; "" if there is
-    none. states: at least the last two, or the only one.
+    """Say in one sentence what is wrong at the end of a counterexample; "" if nothing is.
+
+    states: at least the last two, or the only one.
     """
     if not name or not states:
         return ""
@@ -36,8 +37,9 @@ def ending(manifest: Manifest, model: Model, name: str | None, states: Sequence[
 
 
 def _wrong(manifest: Manifest, model: Model, name: str, states: Sequence[State]) -> str:
-    """What the reference's property says of the last state; "" if there is none, or it says nothing
-    of this one.
+    """Say what the reference's property finds in the last state.
+
+    "" if there is no such property, or if it finds nothing in this state.
     """
     protocol = protocol_of(manifest, model)
     check = next((p.check for p in _properties(protocol) if p.name == name), None)
@@ -71,8 +73,9 @@ def protocol_of(manifest: Manifest, model: Model) -> str:
 
 
 def sentence_of(manifest: Manifest, model: Model, name: str) -> str:
-    """What a property says, as the reference has it, or the remark above it in the specification;
-    "" if neither is there.
+    """Say what a property means, in the words of the reference.
+
+    Otherwise in the comment above it in the specification; "" if neither is there.
     """
     for each in _properties(protocol_of(manifest, model)):
         if each.name == name:

@@ -37,8 +37,10 @@ states of a model, and its bug."""
 
 
 def reading_of(protocol: str) -> Reading | None:
-    """Of the module `counterexamples` in the protocol's folder; None: there is none, or it has
-    none."""
+    """Load the reading in the module `counterexamples` of the protocol's folder.
+
+    None: there is no such module, or it has no reading.
+    """
     found: Reading | None = getattr(module_of(protocol), "READING", None)
     return found
 

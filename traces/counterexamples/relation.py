@@ -171,8 +171,10 @@ class Relation:
     def run(
         self, script: Script, moves: Sequence[str], hoped: str = ""
     ) -> tuple[tuple[str, ...], Failure | None]:
-        """The moves that were made, these or alike, and their failure; steps which TLC is known to
-        refuse are one. hoped: of this action also those without a verdict.
+        """Make these moves, or moves like them; return those made, and their failure.
+
+        A step that TLC is known to refuse is a failure. hoped: of this action, steps without a
+        verdict count too.
         """
         schedule = begin(script)
         kept, failure = make_alike(schedule, moves)
@@ -186,8 +188,9 @@ class Relation:
 
 
 def replayed(script: Script, verdicts: Callable[[], Allowed], skip: bool = False) -> Replayed:
-    """As replaying.replay, with what is promised to clients; of a script that says that it holds a
-    rejected step, TLC is asked about its steps as well.
+    """Replay a script as replaying.replay does, and judge what clients are promised.
+
+    TLC judges the steps as well if the script says that it holds a rejected step.
 
     verdicts: makes what asks TLC. Raises also as Relation.put.
     """

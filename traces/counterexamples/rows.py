@@ -59,8 +59,9 @@ class Named(int):
 
 
 class Rows:
-    """Under the names that a model gives its nodes, which are numbered in their order from first
-    on; listed: in that order already.
+    """Rows under the names that a model gives its nodes.
+
+    The nodes are numbered in their order from first on; listed: they are in that order already.
     """
 
     def __init__(self, names: Iterable[object], first: int = 1, listed: bool = False) -> None:

@@ -53,8 +53,9 @@ class Seen:
 
 
 class Missing(NamedTuple):
-    """A class of local steps that was not seen: how many edges are of it, and a shortest way to one
-    of them, that edge itself last.
+    """A class of local steps that was not seen.
+
+    It says how many edges are of it, and gives a shortest path to one of them, that edge last.
     """
 
     action: str
@@ -94,9 +95,11 @@ def runs_of(folder: Path) -> tuple[str, int]:
 def read_seen(
     folder: Path, wanted: Collection[bytes] | None = None, sieve: Sieve | None = None
 ) -> Seen:
-    """The classes of a trace's local steps: from its conformance or its campaign, if it was judged,
-    else anew. wanted: keys of the classes that matter; default: all. sieve: what of a trace that
-    was not judged need be named; default: all.
+    """Read the classes of a trace's local steps.
+
+    They come from its conformance or its campaign if it was judged, and are made anew otherwise.
+    wanted: keys of the classes that matter; default: all. sieve: what of a trace that was not
+    judged need be named; default: all.
 
     Raises what `runs_of` does.
     """

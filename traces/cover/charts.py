@@ -117,8 +117,10 @@ def chart_of(matcher: Matcher, name: str, keys: Sequence[bytes] | None = None) -
 
 
 def keys_of(matcher: Matcher, constants: AnyConstants) -> list[bytes]:
-    """The class of each local step of a graph, as conformance names it: by what it is judged on
-    (traces/steps/slicing.py), in canonical form."""
+    """Give the class of each local step of a graph, as conformance names it.
+
+    The class is made of what the step is judged on (traces/steps/slicing.py), in canonical form.
+    """
     namer = Namer(constants)
     return [
         namer.name(

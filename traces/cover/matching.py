@@ -128,8 +128,10 @@ class Matcher:
         return tuple(rows), mask, dump.of(number, "spent").pieces[0], log
 
     def _of_nodes(self, name: str, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
-        """The pieces of a variable that is a function on these nodes, or the row of the only one,
-        in their order."""
+        """Give the pieces of a variable for these nodes, in their order.
+
+        The variable is a function on the nodes, or the row of the only one.
+        """
         keys = tuple([str(node) for node in nodes])
         if rows.kind == "function" and rows.keys != keys:
             raise ToolError(f"{name} are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")

@@ -1,5 +1,6 @@
-"""The graphs that can be covered, a list in the folder `cover` of each protocol, and how TLC dumps
-them.
+"""Read the list of graphs that can be covered (folder `cover` of a protocol), and dump them.
+
+TLC dumps them.
 
 Laws of this file: the list is read strictly, as the manifest of models is; a graph whose counts are
 not those that the list states is no evidence and an error.
@@ -75,8 +76,9 @@ class CoverModel:
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """A graph with its composition, how long TLC and the reader took, in seconds, and how large it
-    may become.
+    """A graph with its composition.
+
+    It has the seconds that TLC and the reader took, and how large the graph may become.
     """
 
     model: CoverModel

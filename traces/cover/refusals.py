@@ -1,5 +1,4 @@
-"""Moves that the graph does not have, attempted on the reference; TLC says what should come of
-them.
+"""Attempt moves on the reference that the graph does not have; TLC says what should happen.
 
 For every row that some state of the graph has, three kinds of input are attempted:
 

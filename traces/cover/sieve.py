@@ -138,8 +138,11 @@ class Sieve:
         return mark in self._marks
 
     def sights(self, part: Part) -> dict[bytes, Sight]:
-        """By class, among those of the graphs and perhaps others: which runs of the part took it
-        first and last. Steps that have no form in the spec are of no class."""
+        """Give the runs of the part that took each class first and last.
+
+        Classes of the graphs are there, and perhaps others. A step without a form in the spec has
+        no class.
+        """
         found: dict[bytes, Sight] = {}
         first, last = _runs_of_steps(part)
         for step in self._possible(part):

@@ -1,5 +1,7 @@
-"""A log directory of a broker: its partitions, and what of it is not judged because its name or its
-format is none that is known here."""
+"""Read a broker's log directory: its partitions, and what is not judged.
+
+What has a name or a format that is not known here is not judged.
+"""
 
 from __future__ import annotations
 

@@ -131,8 +131,10 @@ def time_index(path: Path, base: int) -> Index:
 
 
 def _entries(path: Path, entry: int) -> tuple[bytes, int]:
-    """Those that are written, and how many there is room for behind them: of an index that is open,
-    megabytes."""
+    """Count the entries that are written, and those for which there is room behind them.
+
+    The room of an open index is megabytes.
+    """
     data = _whole(path, entry)
     end = len(data)
     while end and data[max(end - ZEROS, 0) : end] == bytes(min(end, ZEROS)):

@@ -41,9 +41,12 @@ class Rows:
 
 
 class Offsets:
-    """Who looks for an offset goes to the last entry at or below it, and reads on from there: so it
-    is to be the place of a batch that begins at or below the entry's offset. (Kafka 4 notes the
-    last offset of that batch, Kafka 3 that of all that was appended with it.)"""
+    """Judges the entries of an offset index.
+
+    A lookup goes to the last entry at or below the offset and reads on from there. So an entry must
+    be the place of a batch that begins at or below its offset. (Kafka 4 notes the last offset of
+    that batch, Kafka 3 that of all that was appended with it.)
+    """
 
     def __init__(self, index: Index) -> None:
         self._entries = index.entries
@@ -110,10 +113,14 @@ class Times:
 
 
 class Room:
-    """Recovery counts the bytes between entries through, where appends began anew with each start
-    and truncation: it may need more entries, and Kafka fails where the index is full
-    (LogSegment.recover). needed: how many at least: the interval is below the least distance of two
-    entries, unless index.interval.bytes has been raised since. room: so many there is room for."""
+    """Says whether a recovery has room for all entries of an index.
+
+    Recovery counts the bytes between entries through, where appends began anew with each start and
+    truncation. So it may need more entries, and Kafka fails where the index is full
+    (LogSegment.recover). needed: how many it needs at least: the interval is below the least
+    distance of two entries, unless index.interval.bytes has been raised since. room: for how many
+    there is room.
+    """
 
     def __init__(self, index: Index) -> None:
         self._least = int(np.diff(index.entries[:, 1]).min())

@@ -25,7 +25,7 @@ import numpy as np
 from kraftcheck.traces.disks import elections, files
 from kraftcheck.traces.disks.batches import OFFSET_MAX, Bad, Batch, batches, next_whole
 from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
-from kraftcheck.traces.disks.found import Common, Election, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.found import Common, DiskReplica, Election, Finding, Segment, Weight
 from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from kraftcheck.traces.disks.producers import Open, Producers
 from kraftcheck.traces.disks.sums import Sums
@@ -137,8 +137,11 @@ class _Judge:
         return entry
 
     def _bad(self, path: Path, bad: Bad, behind: Sequence[Path]) -> bool:
-        """What is not flushed may be torn, and a start of the broker cuts it, and all segments
-        behind it (LogLoader.recoverLog). Whether the start keeps those."""
+        """Say whether a start of the broker keeps the segments.
+
+        What is not flushed may be torn; a start cuts it, and all segments behind it
+        (LogLoader.recoverLog).
+        """
         rest = f"{bad.size - bad.position:,} bytes from there"
         if bad.foreign:
             said = f"{bad.why}; {rest} are not judged"
@@ -300,8 +303,10 @@ class _Judge:
     def _aborted(
         self, entries: Iterator[Aborted], path: Path
     ) -> Generator[None, Aborted | None, None]:
-        """Is sent the aborted transactions of a segment, in their order, and holds them against its
-        transaction index; at last None."""
+        """Hold the aborted transactions of a segment against its transaction index.
+
+        They are sent to it in their order, and None at last.
+        """
         try:
             index = _Entries(entries)
             while (each := (yield)) is not None:
@@ -341,8 +346,11 @@ class _Judge:
             self.note("violated", "TxnIndexExact", path, said)
 
     def misleading(self, path: Path, there: Aborted, expected: Aborted) -> None:
-        """A committed reader's fetch looks for aborted transactions up to the first entry whose
-        last stable offset is not below its end (TransactionIndex.collectAbortedTxns)."""
+        """Find entries of the transaction index that mislead a committed reader.
+
+        Its fetch looks for aborted transactions up to the first entry whose last stable offset is
+        not below its end (TransactionIndex.collectAbortedTxns).
+        """
         shown = [
             f"{each.first} on (producer {each.producer}) by one that ends above {each.first}"
             for name in files.indexes_from(self.folder, path)
@@ -391,9 +399,11 @@ class _Judge:
             self.note("violated", "ProducerStateReplays", path, said)
 
     def missing_snapshots(self, bases: Collection[int], end: int) -> None:
-        """A snapshot is taken where a segment begins, and where a log is closed
-        (UnifiedLog.roll, close); where there is none a start after a clean stop looks at no record
-        (UnifiedLog.rebuildProducerState)."""
+        """List the producer snapshots that should be there and are not.
+
+        Kafka takes one where a segment begins, and where it closes a log (UnifiedLog.roll, close).
+        Without one a start after a clean stop reads no record (UnifiedLog.rebuildProducerState).
+        """
         taken = files.snapshots_of(self.folder)
         if self.common.stopped and not taken and self.producers.known:
             path = self.folder / f"{end:020}.snapshot"
@@ -561,7 +571,7 @@ def _told(each: Aborted) -> str:
     return f"the aborted transaction of producer {each.producer} from {each.first} to {each.last}"
 
 
-def judge(folder: Path, common: Common) -> Found:
+def judge(folder: Path, common: Common) -> DiskReplica:
     """What cannot be read is `unknown`, and with it what comes behind."""
     found = _Judge(folder, common)
     segments: dict[int, Path] = {}
@@ -589,7 +599,7 @@ def judge(folder: Path, common: Common) -> Found:
     for (invariant, file), count in found.counts.items():
         if (more := count - FINDINGS_MAX) > 0:
             found.findings.append(Finding("report", invariant, file, -1, f"and {more:,} more"))
-    return Found(
+    return DiskReplica(
         folder=str(folder),
         segments=len(segments),
         bytes=found.bytes,

@@ -33,8 +33,9 @@ class Open(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """Of a producer without transactions: batches that a broker at work knows again, and one that
-    starts does not.
+    """Batches that a running broker knows again, and a starting one does not.
+
+    They are of a producer without transactions.
     """
 
     producer: int
@@ -91,8 +92,11 @@ class Producers:
         return -1 if found is None else found.first
 
     def forgotten(self, latest: int) -> list[Forgotten]:
-        """What may be sent again, latest being the log's last time: but for its last batch, of
-        which alone a snapshot tells (ProducerStateManager.writeSnapshot)."""
+        """Give what may be sent again without being recognised.
+
+        latest: the log's last time. A snapshot knows a producer's last batch only
+        (ProducerStateManager.writeSnapshot).
+        """
         found = []
         for producer, recent in sorted(self._recent.items()):
             bases = [base for base, time in list(recent)[:-1] if time >= latest - DELIVERY_MS]

@@ -55,8 +55,11 @@ class Sums:
             self._bits += 1
 
     def differing(self, other: Sums) -> Iterator[tuple[int, Stretch | None, Stretch | None]]:
-        """Stretches that are not the same, ascending: the offset after their last, and what either
-        has there, or next behind it. None: nothing any more."""
+        """Give the stretches that differ, in ascending order.
+
+        Each has the offset after its last, and what either log has there, or next behind it. None:
+        nothing any more.
+        """
         for each in (self, other):
             each._close()
         bits = max(self._bits, other._bits)

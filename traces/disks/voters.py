@@ -21,7 +21,7 @@ from kraftcheck.osutil.files import open_file, read_text
 from kraftcheck.reference.storage.batches import Undecodable, header_of, records_of, unsigned
 from kraftcheck.traces.disks.batches import Bad, Batch, batches
 from kraftcheck.traces.disks.files import META, TEXT_MAX, segments_of
-from kraftcheck.traces.disks.found import Finding, Found, Quorum, Voter
+from kraftcheck.traces.disks.found import DiskReplica, Finding, Quorum, Voter
 
 METADATA: Final = "__cluster_metadata-0"
 VOTERS: Final = 6
@@ -77,9 +77,11 @@ def torn_snapshots(folder: Path) -> Iterator[tuple[Path, Bad]]:
 
 
 def begins(folder: Path) -> int | None:
-    """Where a metadata log starts that was cut: at the end of its first snapshot, which may be
-    within a segment, and which no checkpoint says (KafkaRaftLog.deleteBeforeSnapshot). None: it was
-    not cut. Raises OSError."""
+    """Give where a metadata log starts that was cut; None: it was not cut.
+
+    It starts at the end of its first snapshot, which may be within a segment, and which no
+    checkpoint says (KafkaRaftLog.deleteBeforeSnapshot). Raises OSError.
+    """
     snapshots, segments = snapshots_of(folder), segments_of(folder)
     if not snapshots or min(segments, default=0) == 0:
         return None
@@ -161,8 +163,11 @@ def _controls(data: bytes) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _voters(value: bytes) -> list[Voter]:
-    """VotersRecord of version 0: a version, and of each voter its number, its directory, where it
-    listens, and the versions that it supports."""
+    """Decode a VotersRecord of version 0.
+
+    It has a version, and for each voter its number, its directory, where it listens, and the
+    versions that it supports.
+    """
     count, at = _count(value, 2)
     found = []
     for _ in range(count):
@@ -194,7 +199,7 @@ def _tags(value: bytes, at: int) -> int:
     return at
 
 
-def electable(replicas: Sequence[Found]) -> list[Finding]:
+def electable(replicas: Sequence[DiskReplica]) -> list[Finding]:
     """That nobody can be elected, if it is so."""
     there = {each.quorum.own: each.quorum for each in replicas if each.quorum is not None}
     if not there or {voter for each in there.values() for voter in each.voters} - there.keys():

@@ -38,8 +38,10 @@ def tables() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
 
 
 def of_node(name: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Of a kind of node: (heading, rows of a table) for its state and for each input and message
-    part: a field, what stands there, and what it means. Raises ValueError: no such kind.
+    """Describe a kind of node: a heading and rows of a table, for its state and each input.
+
+    Message parts have a table as well. A row has a field, what stands there, and what it means.
+    Raises ValueError: no such kind.
     """
     kind = next((each for each in KINDS if each.name == name), None)
     if kind is None:
@@ -96,7 +98,9 @@ def _in_one(name: str, of: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _name(of: str) -> str:
-    """Of a type; where two protocols have types of one name the schema has them by their modules,
+    """Name a type.
+
+    Where two protocols have types of one name, the schema names them by their modules, as in
     `kraftcheck.reference.hosting.types.Image`.
     """
     *module, name = of.split(".")

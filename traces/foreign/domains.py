@@ -20,8 +20,10 @@ from tla_utils import Record
 
 
 class Domain:
-    """What is known of the hidden fields of a kind of node (`NodeKind.hidden`), and how a trace may
-    tell them."""
+    """What is known of the hidden fields of a kind of node (`NodeKind.hidden`).
+
+    It also says how a trace may tell them.
+    """
 
     def __init__(self, kind: NodeKind) -> None:
         assert kind.hidden is not None, f"nothing is known of what a {kind.name} may hide"

@@ -98,8 +98,11 @@ def twin(struct: type[msgspec.Struct], partial: bool) -> type[msgspec.Struct]:
 
 
 def _name(struct: type[msgspec.Struct]) -> str:
-    """What the twin of a type is called: one that takes the place of another of its name is told
-    apart by its folder, or within one by its module."""
+    """Name the twin of a type.
+
+    One that takes the place of another of its name is told apart by its folder, or, within one
+    folder, by its module.
+    """
     name, [*_, folder, module] = struct.__name__, struct.__module__.split(".")
     base = next((of for of in struct.__bases__ if of.__name__ == name), None)
     if base is None:

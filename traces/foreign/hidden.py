@@ -62,8 +62,11 @@ def _place(name: str) -> int:
 
 
 def logged_values(trace: ForeignTrace) -> dict[str, Value]:
-    """Field -> the values that it has anywhere in the messages and other inputs of the trace; for
-    epochs and offsets, all epochs and offsets, and for values of records one that is new."""
+    """Collect the values that each field has anywhere in the trace.
+
+    They come from messages and other inputs. Of epochs and offsets all are taken, and of records'
+    values one that is new as well.
+    """
     found: dict[str, set[Value]] = {}
     epochs: set[Value] = set()
     offsets: set[Value] = set()

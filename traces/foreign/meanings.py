@@ -59,7 +59,7 @@ def _own(struct: type[msgspec.Struct]) -> dict[str, str]:
 
 
 def above(docstring: str, fields: Collection[str]) -> dict[str, str]:
-    """What the docstring of a class says of its fields: "name, name: meaning." """
+    """Read what the docstring of a class says of its fields ("name, name: meaning.")."""
     text = " ".join(docstring.split())
     heads = [
         (match, names)

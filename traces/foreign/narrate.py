@@ -1,5 +1,6 @@
-"""Why a chain was rejected: where the logged parts of the next line differ from all that the spec
-allows after the lines before it.
+"""Say why a chain was rejected.
+
+The logged parts of the next line differ from all that the spec allows after the lines before it.
 
 TLC is asked once more, for the rows in which the node may have been there, and for the outcomes
 that the spec has from each. They are compared as far as something was logged
@@ -27,8 +28,10 @@ _DISABLED = "no outcome allowed: the action is disabled here"
 def narrate(
     search: Search, accepted: Sequence[int], options: CheckOptions
 ) -> tuple[list[list[str]], float]:
-    """For each chain what is wrong with the line behind the accepted ones, and the processor
-    seconds that it took to find out."""
+    """Say of each chain what is wrong with the line after the accepted ones.
+
+    Also give the CPU seconds that finding it out took.
+    """
     asked = ", ".join(str(at) for at in accepted)
     told = (
         # The canary is the last chain, and is not asked about.

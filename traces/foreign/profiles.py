@@ -153,8 +153,9 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
 
 
 def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | None:
-    """The profile that says of a version such as 4.2.1 what it does of a protocol, if any does;
-    with the entries that are of this version.
+    """Give the profile of a version such as 4.2.1 for a protocol, if there is one.
+
+    It has the entries of this version.
     """
     short = ".".join(version.split(".")[:2])
     for name in names(specs):
@@ -184,8 +185,10 @@ def part_for(profile: Profile | None, frame: StepFrame) -> Part | None:
 
 
 def less_one(part: Part, frame: StepFrame, specs: Path = SPECS) -> StepFrame:
-    """The frame of steps with a column `given`, judging those with number n by all entries but the
-    nth: one run of TLC says of each entry which steps need it.
+    """Make the frame that judges steps by all entries of a profile but one.
+
+    A step with number n in the column `given` is judged without the nth: one run of TLC says which
+    steps need which entry.
     """
     given = [
         {**constants, "Entries": part.listed(entry.name)}

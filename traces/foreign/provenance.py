@@ -84,8 +84,10 @@ class Senders:
                 self._by_kind[step.run, message["type"]].append((step.line, message))
 
     def tells_all(self, run: int, sender: object) -> bool:
-        """Whether all that this node sent in this run is in the trace, each message at least in
-        part."""
+        """Say whether the trace has all that this node sent in this run.
+
+        Each message is there at least in part.
+        """
         if not (self._trace.from_initial and isinstance(sender, int)):
             return False
         return (run, sender) in self._logged and (run, sender) not in self._silent
@@ -188,8 +190,9 @@ def chained(trace: ForeignTrace) -> Iterator[Finding]:
 
 
 def never_taken(trace: ForeignTrace, before: ForeignStep) -> list[str]:
-    """Messages to the node of a step that were sent before it, and that none of its lines takes:
-    they may have been lost, or a line is missing. One line each.
+    """List messages to a step's node that were sent before it and that no line takes.
+
+    They may have been lost, or a line is missing. One line each.
     """
     own = [step for step in trace.steps if (step.run, step.node) == (before.run, before.node)]
     taken = [step.input for step in own if step.input is not None]
@@ -207,8 +210,10 @@ def never_taken(trace: ForeignTrace, before: ForeignStep) -> list[str]:
 
 
 def metadata_read(trace: ForeignTrace, senders: Senders) -> Iterator[Finding]:
-    """What brokers read of the metadata log and nobody had written there (C0); of full rows, where
-    the controller's steps are in the trace."""
+    """List what brokers read of the metadata log and nobody had written there (C0).
+
+    Rows must be full, and the controller's steps in the trace.
+    """
     written: dict[int, list[Value]] = defaultdict(list)
     for step in trace.steps:
         for message in step.sent or ():

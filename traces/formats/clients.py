@@ -434,8 +434,11 @@ class _Known:
 
 
 class _Placed(NamedTuple):
-    """An event, and where it belongs: at one time, what begins comes before what ends, unless the
-    same client has just ended something."""
+    """An event, and where it belongs.
+
+    At one time, what begins comes before what ends, unless the same client has just ended
+    something.
+    """
 
     time: int
     after: int

@@ -1,5 +1,6 @@
-"""Parquet with a row for each operation: what millions of operations are recorded in, and read from
-as columns, without an object for each.
+"""Read and write Parquet with a row for each operation.
+
+Millions of operations are recorded in it, and read from it as columns, without an object for each.
 
     operation                number of the client's operation, in the order of invocation
     process, f, outcome      as of traces/history.py; a verb is one of VERBS
@@ -294,8 +295,10 @@ def _alike(rows: Rows) -> NDArray[np.bool_]:
 def _open_call(
     rows: Rows, first: NDArray[np.bool_], callback: NDArray[np.bool_]
 ) -> tuple[int, str] | None:
-    """A process asks while it waits for something else, or after something was left open: but for
-    callbacks, and within them (traces/formats/events.py)."""
+    """Report a process that asks while another call of its own is open.
+
+    Callbacks may, and calls within them (traces/formats/events.py).
+    """
     asks = np.flatnonzero(first & ~callback)
     order = asks[np.argsort(rows.process[asks], kind="stable")]
     one, two = order[:-1], order[1:]

@@ -291,8 +291,10 @@ def _within(event: Event, outer: Event) -> bool:
 
 
 def _ending(event: Event, stack: list[tuple[Event, int]]) -> int:
-    """Which of a process's open operations a completion ends: the last one; where there are
-    acknowledgements, the last of its verb, and of those the last with its value.
+    """Return which of a process's open operations a completion ends.
+
+    It is the last one; where there are acknowledgements, the last of its verb, and of those the
+    last with its value.
     """
     if ACKNOWLEDGE not in {event.f, stack[-1][0].f}:
         return -1

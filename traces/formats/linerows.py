@@ -261,8 +261,10 @@ class _Reader:
         return found
 
     def _answered(self, calls: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Those that ended as was asked, and where they are among these; what the others end with
-        says nothing more than they."""
+        """Give the operations that ended as was asked, and their places.
+
+        How the others ended says nothing that these do not say.
+        """
         ended = self.ended[list(calls)]
         kind = np.where(ended == NULL, NULL, self.kind[ended])
         for at in np.flatnonzero((kind != NULL) & (kind != KINDS["ok"])).tolist():

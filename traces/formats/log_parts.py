@@ -1,5 +1,6 @@
-"""What a call on partitions' logs asks and was told: of producers, consumers, transactions and
-members of groups [jepsen.tests.kafka].
+"""Say what a call on partitions' logs asks and was told [jepsen.tests.kafka].
+
+Calls are those of producers, consumers, transactions and members of groups.
 """
 
 from __future__ import annotations
@@ -65,8 +66,10 @@ def log_parts(placed: bool, path: str, call: Call) -> Iterator[Part]:
 
 
 def has_places(calls: Iterable[Call]) -> bool:
-    """Whether clients send with the place for the offset already there: `[:send k [nil v]]` that
-    is answered `[:send k [3 v]]`. Otherwise a list that begins with nil is a value.
+    """Say whether clients send with the place for the offset already there.
+
+    `[:send k [nil v]]` is then answered `[:send k [3 v]]`. Otherwise a list that begins with nil is
+    a value.
     """
     for call in calls:
         if call.outcome != OK or call.completion is None:
@@ -153,8 +156,9 @@ def _member_part(path: str, call: Call) -> Part:
 
 
 def _delivered(path: str, call: Call) -> Iterator[Part]:
-    """`[group nil]`, completed with `[group {k [[offset v count] ...]}]`; the count may be left
-    out.
+    """Read `[group nil]`, completed with `[group {k [[offset v count] ...]}]`.
+
+    The count may be left out.
     """
     asked = call.invocation.value
     if type(asked) is not tuple or len(asked) != 2:
@@ -333,8 +337,10 @@ def _records(path: str, call: Call, records: Any) -> tuple[tuple[int, Any], ...]
 
 
 def _positions(path: str, call: Call, name: str, asked: tuple[Any, ...]) -> Iterator[Positions]:
-    """Our own addition: for each poll, from where it asked, where the consumer stood then, or the
-    ends that it was told."""
+    """Read from where each poll asked, where the consumer stood then, or the ends it was told.
+
+    This is an addition of ours.
+    """
     event = call.completion or call.invocation
     value = event.extra.get(name)
     maps = (*value, *({} for _ in asked)) if type(value) is tuple else None

@@ -54,8 +54,9 @@ def write(history: History) -> Iterator[str]:
 
 
 def write_run(directory: Path, run: int) -> Iterator[str]:
-    """A recorded run of ours: its nodes as hosts, its steps as events, its messages as what orders
-    them. A message is its content: one that was sent twice was heard from whoever sent it last.
+    """Write a recorded run: its nodes as hosts, its steps as events, messages as their order.
+
+    A message is known by its content: one that was sent twice was heard from whoever sent it last.
 
     Raises HistoryError.
     """

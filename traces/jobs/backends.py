@@ -50,7 +50,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """ "pool" or "spark", with its size."""
+        """Say "pool" or "spark", with its size."""
 
     def run(
         self, task: Task, items: int, schema: pa.Schema, done: Callable[[int], None] | None = None

@@ -168,7 +168,7 @@ class Announced:
 
 
 @dataclass(frozen=True)
-class Told:
+class Listener:
     """Who listens."""
 
     progress: Callable[[str, int, int, str, str], None] = lambda *_: None
@@ -192,18 +192,18 @@ class Options:
 
 
 def run_campaign(
-    directory: Path, plan: Plan, options: Options | None = None, told: Told | None = None
+    directory: Path, plan: Plan, options: Options | None = None, told: Listener | None = None
 ) -> dict[str, Any] | None:
     """Does what is missing of a campaign, and writes its findings; None if a violation ended it.
 
     Raises TraceError: a damaged part, or no space left; ToolError: a worker or TLC failed. What
     was finished stays.
     """
-    return _Run(directory, plan, options or Options(), told or Told()).run()
+    return _Run(directory, plan, options or Options(), told or Listener()).run()
 
 
 class _Run:
-    def __init__(self, directory: Path, plan: Plan, options: Options, told: Told) -> None:
+    def __init__(self, directory: Path, plan: Plan, options: Options, told: Listener) -> None:
         self.directory, self.plan, self.options, self.told = directory, plan, options, told
         self.code = ranges.code_digest(options.specs)
         self.store = options.store or directory.absolute().parent / STORE
@@ -238,8 +238,10 @@ class _Run:
     # -- Ranges
 
     def _work_on_generations(self) -> None:
-        """One after the other, those of all configurations together: each is made of what earlier
-        ones have met."""
+        """Work on generations one after the other, those of all configurations together.
+
+        Each is made of what earlier ones have met.
+        """
         works = [self._work(configuration) for configuration in self.plan.configurations]
         recorded_with = self.plan.recorded_with
         corpora = [Corpus(work.campaign, recorded_with) for work in works]
@@ -472,8 +474,10 @@ def _together(merged: pa.Table, stored: pa.Table, fresh: Mask, asked: Judgement)
 
 
 def _as_verb(summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary as `conform` would leave it, for `report` and `replay`; without what was spent,
-    which depends on what was judged before."""
+    """Give the summary as `conform` would leave it, for `report` and `replay`.
+
+    What was spent is left out: it depends on what was judged before.
+    """
     part = {"verdict": summary["verdict"], "reasons": summary["reasons"]}
     spent = {name: None for name in summary["tlc"] if name != AS_TEXT}
     spent |= {"judged": summary["tlc"]["judged"]}

@@ -50,8 +50,10 @@ QUANTILES: Final = (50, 90, 99)
 
 
 def distribution(values: Ints) -> dict[str, Any]:
-    """Of values from 0 on, at least one: how many, how many are zero, sum, quantiles, maximum, and
-    bins as [from, below, how many] without empty ones at either end.
+    """Summarise values from 0 on; there must be at least one.
+
+    Gives how many, how many are zero, sum, quantiles, maximum, and bins as [from, below, how many]
+    without empty ones at either end.
 
     A quantile is the smallest value that so many per cent do not exceed.
     """
@@ -116,8 +118,11 @@ METRICS: Final = (
 
 
 class Outcome(NamedTuple):
-    """What is known of a configuration: its receipts in the order of its parts, its merged
-    classes, TLC's stored verdicts on them, and the summary of their judgement (summary.py)."""
+    """What is known of a configuration.
+
+    It has the receipts in the order of the parts, the merged classes, TLC's stored verdicts on
+    them, and the summary of their judgement (summary.py).
+    """
 
     configuration: Configuration
     manifest: Manifest
@@ -379,8 +384,10 @@ class _Findings:
         }
 
     def _batches(self) -> list[dict[str, Any]]:
-        """What TLC judged, by frame of the spec: under how many sets of constants, and with which
-        verdicts."""
+        """Count what TLC judged, by frame of the spec.
+
+        Each has how many sets of constants, and which verdicts.
+        """
         stored = self.outcome.stored
         if not stored.num_rows:
             return []
@@ -403,8 +410,10 @@ class _Findings:
     # -- Coverage
 
     def _sometimes(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Which conditions runs came to, in how many of them, and which none came to; raised: those
-        that could not be asked, and why."""
+        """Count the runs that came to each condition, and name those that none came to.
+
+        raised: conditions that could not be asked, and why.
+        """
         by_name = {row["name"]: row for row in rows if row["kind"] == SOMETIMES}
         raised = [
             {"name": row["name"], "runs": row["count"], "first_run": row["first_run"]}

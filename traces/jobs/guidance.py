@@ -82,9 +82,12 @@ GENOMES: Final = pa.schema([("run", pa.int64()), ("steps", pa.int64()), ("choice
 """The choices that a run made (reference/sim/genomes.py), and how many steps that was."""
 
 
-class Made(msgspec.Struct, frozen=True, array_like=True):
-    """How a run comes about: one of `ways_of`, from which runs, the choices that it begins with,
-    and the options that it does not draw."""
+class RunOrigin(msgspec.Struct, frozen=True, array_like=True):
+    """How a run comes about.
+
+    It has one of `ways_of`, the runs it is made from, the choices that it begins with, and the
+    options that it does not draw.
+    """
 
     how: str = FRESH
     parents: tuple[int, ...] = ()
@@ -97,8 +100,10 @@ class Made(msgspec.Struct, frozen=True, array_like=True):
 
 
 def of_a_seed(campaign: Campaign) -> dict[str, dict[str, Any]]:
-    """By way of making a run of a seed, the options that it does not draw; none that the campaign
-    fixes."""
+    """Give the options that a run of a seed does not draw, by the way it is made.
+
+    None of them is fixed by the campaign.
+    """
     ways = settings(family(campaign.scenario).on_request)
     return {how: own for how, own in ways.items() if not own.keys() & campaign.options.keys()}
 
@@ -137,7 +142,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """sha256 of the reference that simulates."""
     scenario: str
     first_run: int
-    runs: tuple[Made, ...]
+    runs: tuple[RunOrigin, ...]
     """From first_run on."""
 
 
@@ -217,8 +222,10 @@ class _Lot(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """What runs of one way have brought, in thousandths: how rare what they met was, steps, and how
-    many runs."""
+    """What runs made in one way have brought, in thousandths.
+
+    It says how rare what they met was, the steps, and how many runs there were.
+    """
 
     worth: int = 0
     steps: int = 0
@@ -285,13 +292,15 @@ class Corpus:
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
             first_run=first,
-            runs=(*[Made(WALK, options=dict(own)) for own in walks], *made),
+            runs=(*[RunOrigin(WALK, options=dict(own)) for own in walks], *made),
         )
 
     def _ways(self, runs: int) -> Iterator[str]:
-        """How so many runs are to be made: half of the steps as plain campaigns do, which bounds
-        what guidance can cost; the others as UCB1 says, if those before had brought what others of
-        their way have."""
+        """Choose how so many runs are made.
+
+        Half of the steps are made as plain campaigns do, which bounds what guidance can cost. The
+        others are chosen by UCB1, as if those before had brought what others of their way have.
+        """
         rates = {
             how: each.worth * _UNIT // max(1, each.steps) for how, each in self.brought.items()
         }
@@ -318,17 +327,17 @@ class Corpus:
             plain, others = (plain + length, others) if how == FRESH else (plain, others + length)
             yield how
 
-    def _made(self, run: int, how: str, lot: _Lot) -> Made:
+    def _made(self, run: int, how: str, lot: _Lot) -> RunOrigin:
         if how in self._of_a_seed:
-            return Made(how, options=self._of_a_seed[how])
+            return RunOrigin(how, options=self._of_a_seed[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
         if how in self._beginnings:
-            return Made(how, options=dict(pick(stream, self._beginnings[how])))
+            return RunOrigin(how, options=dict(pick(stream, self._beginnings[how])))
         one, other = lot.draw(stream), lot.draw(stream)
         made = MUTATIONS[how](self._parent(one), self._parent(other), stream)
         of = (one, other) if how == "splice" else (one,)
-        return Made(how, of, encode(made.choices), dict(made.options))
+        return RunOrigin(how, of, encode(made.choices), dict(made.options))
 
     def _parent(self, run: int) -> Parent:
         choices, options = self._kept[run]
@@ -338,8 +347,10 @@ class Corpus:
 def made_or_read(
     trace: Path, corpus: Corpus, campaign: Campaign, first_run: int, recorded_with: str
 ) -> Generation:
-    """The generation from this run on: as it stands on disk, which its runs were made of, or else
-    made now and written down.
+    """Give the generation from this run on.
+
+    It is read if it stands on disk, where its runs were made from it; else it is made now and
+    written down.
 
     Raises TraceError: it is damaged, or of another version; it cannot be written.
     """

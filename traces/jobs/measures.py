@@ -83,8 +83,11 @@ _decode = msgspec.msgpack.Decoder(_Row).decode
 
 
 class _Said(NamedTuple):
-    """Per row of a part: whether it knows a leader; how many replicas are missing from the ISR;
-    how many are in it; how many records its leader has above the high watermark."""
+    """What each row of a part says.
+
+    Whether it knows a leader; how many replicas are missing from the ISR; how many are in it; how
+    many records its leader has above the high watermark.
+    """
 
     led: Ints
     missing: Ints

@@ -56,8 +56,11 @@ def conditions_of(scenario: str, options: Mapping[str, Any]) -> list[Sometimes]:
 
 
 def sometimes(part: Part, scenario: str, options: Mapping[str, Any]) -> dict[tuple[str, str], Ints]:
-    """By kind and name, the runs that came to a condition, by their place in the part; of kind
-    `raised` those in which a condition could not be asked."""
+    """Give the runs that came to each condition, by kind and name.
+
+    Runs are named by their place in the part. Kind `raised` has those in which a condition could
+    not be asked.
+    """
     by_type: dict[str, list[Sometimes]] = {}
     for condition in conditions_of(scenario, options):
         for of in condition.inputs:
@@ -159,8 +162,10 @@ WATCHED_RUNS: Final = 100
 
 
 def rules_met(campaign: Campaign, first_run: int, runs: int) -> pa.Table:
-    """FEATURES of kind `rule`, of those of the runs that are among the first WATCHED_RUNS; count is
-    in how many of them."""
+    """Give FEATURES of kind `rule` for the first WATCHED_RUNS runs.
+
+    count says in how many of them.
+    """
     found: dict[str, list[int]] = {}
     for run in range(first_run, min(first_run + runs, WATCHED_RUNS)):
         met: set[str] = set()

@@ -37,8 +37,10 @@ def has_control_records(scenario: str) -> bool:
 
 
 def objects_seen(scenario: str) -> list[Model | None] | None:
-    """What clients of each component see, where it is no log; None there: nothing is promised to
-    any. None for all: they see a log."""
+    """Give the objects that clients of each component see, where these are no logs.
+
+    None for a component: its clients are promised nothing. None for all: they see a log.
+    """
     make = family(scenario).log.objects
     return None if make is None else [OBJECTS[m]() if m in OBJECTS else m for m in make()]
 

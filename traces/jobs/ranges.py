@@ -286,8 +286,10 @@ class _Clock:
 
 
 class Learned(NamedTuple):
-    """What a guided range knows besides its tables: the choices of each run, and of each distinct
-    step which rules were asked and how they answered."""
+    """What a guided range knows beside its tables.
+
+    It has the choices of each run, and which rules each distinct step asked, with their answers.
+    """
 
     choices: list[Choices]
     decided: list[frozenset[str]]

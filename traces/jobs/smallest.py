@@ -38,8 +38,10 @@ class Shown(NamedTuple):
 def shown(
     trace: Path, manifest: Manifest, run: int, partition: int, anomaly: str | None
 ) -> Shown | None:
-    """The smallest evidence of an anomaly by its name, or, without one, of what breaks the promise;
-    None where nothing does. Raises TraceError: the part cannot be read.
+    """Give the smallest evidence of an anomaly by its name.
+
+    Without a name, of what breaks the promise; None where nothing does. Raises TraceError: the part
+    cannot be read.
     """
     starts = [entry.first_run for entry in manifest.parts]
     entry = manifest.parts[bisect_right(starts, run) - 1]

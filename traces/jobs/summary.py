@@ -235,6 +235,11 @@ def _rejections(evidence: Evidence, code: int) -> list[dict[str, Any]]:
     return explained + [entry for entry in found if "differences" not in entry][:LISTED]
 
 
+def _clause(sentence: str) -> str:
+    """Write the sentence as a part of another one."""
+    return f"{sentence[:1].lower()}{sentence[1:]}".removesuffix(".")
+
+
 def _findings(evidence: Evidence) -> dict[str, Any]:
     """What the checks on runs found: per check how many runs, and the first of them."""
     findings = sorted(finding for f in evidence.facts for finding in f.findings)
@@ -242,7 +247,7 @@ def _findings(evidence: Evidence) -> dict[str, Any]:
     listed = [f for check in CHECKS for f in findings if f.check == check]
     return {
         "by_check": by_check,
-        "meaning": {check: function.__doc__ for check, function in CHECKS.items()},
+        "meaning": {check: _clause(function.__doc__ or "") for check, function in CHECKS.items()},
         "listed": [
             {**msgspec.to_builtins(f), "replay": replay_command(evidence.directory, f.run)}
             for f in _first_of_each(listed)

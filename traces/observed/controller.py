@@ -222,8 +222,9 @@ class _Replay:
         what: str,
         among: Collection[Key] | None = None,
     ) -> int:
-        """Every partition, or those, after something happened to b; returns how many changes that
-        made.
+        """Update every partition, or those given, after something happened to b.
+
+        Returns how many changes that made.
         """
         written = 0
         concerned = self._with_replica(b) if among is None else among

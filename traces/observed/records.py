@@ -55,8 +55,10 @@ def decoded(path: Path, of: type[T], what: str) -> list[T]:
 
 
 def read(path: Path) -> list[Record]:
-    """Raises ObservedError: no such file, a line that is no record, offsets that do not grow, or a
-    log that goes on from a snapshot: what a step changes is then nowhere.
+    """Read the records.
+
+    Raises ObservedError: no such file, a line that is no record, offsets that do not grow, or a log
+    that goes on from a snapshot, in which what a step changes is nowhere.
     """
     records = decoded(path, Record, "metadata record")
     for number, (last, record) in enumerate(pairwise(records), 2):

@@ -80,8 +80,11 @@ def _named(row: Row) -> str:
 
 
 def _wrong_identity(before: Row, row: Row) -> str | None:
-    """X7 for Empty; X20 for a decision, which a TV2 client's epoch rises with (by a coordinator's
-    own fence a TV1 client's does too, X8); X25 for what is complete."""
+    """Say which rule a wrong producer identity breaks.
+
+    X7 for Empty. X20 for a decision, with which a TV2 client's epoch rises (a TV1 client's rises by
+    a coordinator's own fence too, X8). X25 for what is complete.
+    """
     (producer, epoch), (was, old) = row.identity, before.identity
     rises = epoch == old + 1
     if row.state == EMPTY:

@@ -92,8 +92,10 @@ def states(records: Sequence[Record]) -> dict[str, list[State]]:
 
 
 def back(records: Sequence[Record]) -> frozenset[tuple[str, int]]:
-    """Partitions and brokers that were made replicas of them, none of whose directories has failed
-    since then, whether at work or in a start. Not of topics that were made again.
+    """Give partitions and the brokers that were made replicas of them and are back.
+
+    None of their directories has failed since then, whether at work or in a start. Topics that were
+    made again are left out.
     """
     image = Image()
     online: dict[int, frozenset[str]] = {}

@@ -1,4 +1,4 @@
-"""Is every set of voters in a real metadata log a change that the rules allow? (KIP-853)
+"""Is every set of voters in a real metadata log a change that the rules allow (KIP-853)?
 
 Of the rules V14 to V18 and V22 the log shows: sets that follow each other differ by one voter,
 whose key is an id and a directory; and who changes the set leads, by a record before it in the same

@@ -1,5 +1,7 @@
-"""The page about brokers' disks: of each partition its replicas, one above the other, by offsets:
-segments, epochs, transactions, what checkpoints say, and where two of them part.
+"""Draw the page about brokers' disks.
+
+Each partition has its replicas, one above the other, by offsets: segments, epochs, transactions,
+what checkpoints say, and where two of them part.
 
 It is given numbers and words and judges nothing; all of them are escaped; no script runs, nothing
 is fetched; what is left out is said. The same picture gives the same bytes.

@@ -1,5 +1,7 @@
-"""The page about one run: a lane for each node, steps from top to bottom, messages as arrows, and
-what each node is after the step that is looked at.
+"""Draw the page about one run.
+
+It has a lane for each node, steps from top to bottom, messages as arrows, and what each node is
+after the step that is looked at.
 
 Laws of this file: it is given words and numbers and knows no protocol; all of them are escaped, and
 a policy in the page forbids any script but its own; nothing is fetched; what is left out is said.

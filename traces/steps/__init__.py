@@ -1,4 +1,4 @@
-"""The walk of a recorded step from disk to TLC's verdict, a stage a module, in this order:
+"""The walk of a recorded step from disk to TLC's verdict: a stage a module, in this order.
 
     record        record.py       a part of a trace, read: runs as columns, what is distinct decoded
     check         check.py        whole runs: do their steps make behaviours? (cluster.py: and do

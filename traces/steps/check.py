@@ -94,7 +94,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 
 def content_addressed(part: Part) -> Iterator[Finding]:
-    """rows and inputs are stored once, under the digest of what they hold"""
+    """Rows and inputs are stored once, under the digest of what they hold."""
     bad_rows = _badly_stored(part.row_digests, part.stored_rows)
     bad_inputs = _badly_stored(part.input_digests, part.stored_inputs)
     for number, kind in enumerate(part.input_types):
@@ -114,8 +114,11 @@ def content_addressed(part: Part) -> Iterator[Finding]:
 
 
 def _badly_stored(digests: Sequence[bytes], all_stored: Sequence[Stored]) -> Mask:
-    """Which entries have another digest than their body, one that another has, or a body with
-    something in it that the values do not have (an unknown field)."""
+    """Find entries that are stored wrongly.
+
+    The digest is not that of the body, or another entry has it, or the body has something that the
+    values do not have (an unknown field).
+    """
     bad = np.zeros(len(digests), dtype=np.bool_)
     seen: set[bytes] = set()
     for number, (named, stored) in enumerate(zip(digests, all_stored, strict=True)):
@@ -125,7 +128,7 @@ def _badly_stored(digests: Sequence[bytes], all_stored: Sequence[Stored]) -> Mas
 
 
 def labelled(part: Part) -> Iterator[Finding]:
-    """a step has the action that its input belongs to"""
+    """A step has the action that its input belongs to."""
     expected = [f"Handle{type(item).__name__}" for item in part.inputs]
     wrong = np.array(
         [action != expected[of] for action, of in zip(part.action, part.input, strict=True)],
@@ -140,7 +143,7 @@ def labelled(part: Part) -> Iterator[Finding]:
 
 
 def constants_agree(part: Part) -> Iterator[Finding]:
-    """a step is judged under the constants of the run that took it"""
+    """A step is judged under the constants of the run that took it."""
     of_step, of_run = part.step_constants[part.taken], part.run_constants[part.run_at]
     texts, owed = part.constants_texts, part.owed_constants
     wrong = of_step != owed
@@ -158,7 +161,7 @@ def constants_agree(part: Part) -> Iterator[Finding]:
 
 
 def first_rows_initial(part: Part) -> Iterator[Finding]:
-    """every node begins in the initial row"""
+    """Every node begins in the initial row."""
     begun = part.begun
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
     steps = part.taken[begun]
@@ -180,7 +183,7 @@ def first_rows_initial(part: Part) -> Iterator[Finding]:
 
 
 def chained(part: Part) -> Iterator[Finding]:
-    """every node enters a step in the row in which it left its last one"""
+    """Every node enters a step in the row in which it left its last one."""
     order, first = part.by_node
     before, after = part.before[part.taken[order]], part.after[part.taken[order]]
     wrong = np.zeros(len(part.taken), dtype=np.bool_)
@@ -215,7 +218,7 @@ def _chain_to_others(part: Part, wrong: Mask) -> None:
 
 
 def steps_counted(part: Part) -> Iterator[Finding]:
-    """as many steps are recorded as the scheduler counted handler calls"""
+    """As many steps are recorded as the scheduler counted handler calls."""
     recorded = part.steps_of_run.lengths
     for at in np.flatnonzero(recorded != part.handler_calls):
         yield Finding(
@@ -245,7 +248,7 @@ def steps_counted(part: Part) -> Iterator[Finding]:
 
 
 def provenanced(part: Part) -> Iterator[Finding]:
-    """a delivered message was sent before, in this run, to this node, as it is"""
+    """A delivered message was sent before, in this run, to this node, as it is."""
     destination = part.input_destination[part.input[part.taken]]
     items = zip(part.inputs, part.is_message, strict=True)
     from_outside = np.array([is_one and needs_no_sender(m) for m, is_one in items], dtype=np.bool_)
@@ -281,7 +284,7 @@ def provenanced(part: Part) -> Iterator[Finding]:
 
 
 def metadata_read(part: Part) -> Iterator[Finding]:
-    """what a broker reads of the metadata log was written there before, as it is"""
+    """What a broker reads of the metadata log was written there before, as it is."""
     writes = [is_written(message) for message in part.inputs]
     reads = np.array([type(m) in LOGS_BY_READING for m in part.inputs], dtype=np.bool_)
     if not reads.any():
@@ -322,7 +325,7 @@ def _gather(part: Part) -> Ints:
 
 
 def nothing_when_down(part: Part) -> Iterator[Finding]:
-    """a node that is not running receives no message"""
+    """A node that is not running receives no message."""
     message = np.array(part.is_message, dtype=np.bool_)
     wrong = message[part.input] & ~part.row_running[part.before]
     yield from _first_in_runs(
@@ -334,7 +337,7 @@ def nothing_when_down(part: Part) -> Iterator[Finding]:
 
 
 def sent_once(part: Part) -> Iterator[Finding]:
-    """no step sends one message twice"""
+    """No step sends one message twice."""
     twice = np.zeros(len(part.node), dtype=np.bool_)
     for step in np.flatnonzero(part.sent.lengths > 1).tolist():
         messages = part.sent[step].tolist()
@@ -348,7 +351,7 @@ def sent_once(part: Part) -> Iterator[Finding]:
 
 
 def well_formed(part: Part) -> Iterator[Finding]:
-    """steps are those of voters, and their rows have a form in the spec"""
+    """Steps are those of voters, and their rows have a form in the spec."""
     yield from _first_in_runs(
         part,
         "WellFormed",
@@ -360,27 +363,27 @@ def well_formed(part: Part) -> Iterator[Finding]:
 
 
 def committed(part: Part) -> Iterator[Finding]:
-    """what a partition's controller writes is what the quorum's log says, when it is committed"""
+    """What a partition's controller writes is what the quorum's log says, when it is committed."""
     return _joined(part, "Committed", _JOINTS.committed(part))
 
 
 def one_process(part: Part) -> Iterator[Finding]:
-    """a broker is one process in all its partitions"""
+    """A broker is one process in all its partitions."""
     return _joined(part, "OneProcess", _JOINTS.one_process(part))
 
 
 def one_log(part: Part) -> Iterator[Finding]:
-    """what a coordinator has as its log is what the partition beneath it has"""
+    """What a coordinator has as its log is what the partition beneath it has."""
     return _joined(part, "OneLog", _JOINTS.one_log(part))
 
 
 def joined(part: Part) -> Iterator[Finding]:
-    """what a join leads a component to comes of a step of the other one, in turn and once"""
+    """What a join leads a component to comes of a step of the other one, in turn and once."""
     return _joined(part, "Joined", _joins_in_turn(part))
 
 
 def in_order(part: Part) -> Iterator[Finding]:
-    """messages that keep their order come in that of their sending, each once"""
+    """Messages that keep their order come in that of their sending, each once."""
     return _joined(part, "InOrder", _channels_in_order(part))
 
 

@@ -1,4 +1,4 @@
-"""What joins the components of a cluster's run (docs/conformance.md, The three-part join).
+"""What joins the components of a cluster's run (docs/joins.md).
 
 Each component is judged as if it were alone: voters against the quorum's spec, a partition's
 brokers and controller against the partition's. That the components are those of one cluster is
@@ -70,7 +70,7 @@ class _Entry(NamedTuple):
 
 
 def committed(part: Part) -> Iterator[Wrong]:
-    """what a partition's controller writes is what the quorum's log says, when it is committed"""
+    """What a partition's controller writes is what the quorum's log says, when it is committed."""
     for run in _cluster_runs(part):
         wrong = _Commits(part, run).first_wrong()
         if wrong is not None:
@@ -78,7 +78,7 @@ def committed(part: Part) -> Iterator[Wrong]:
 
 
 def one_process(part: Part) -> Iterator[Wrong]:
-    """a broker is one process in all its partitions"""
+    """A broker is one process in all its partitions."""
     for run in _cluster_runs(part):
         wrong = _Processes(part, run).first_wrong()
         if wrong is not None:
@@ -86,7 +86,7 @@ def one_process(part: Part) -> Iterator[Wrong]:
 
 
 def one_log(part: Part) -> Iterator[Wrong]:
-    """what a coordinator has as its log is what the partition beneath it has"""
+    """What a coordinator has as its log is what the partition beneath it has."""
     for run in _cluster_runs(part):
         if hasattr(part.constants[part.run_constants[run]], "coordinator"):
             wrong = _Logs(part, run).first_wrong()

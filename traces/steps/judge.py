@@ -113,8 +113,9 @@ def canaries_of(steps: int) -> int:
 
 
 def wrong_number(row: Any) -> Any:
-    """The row, a struct or a record of the spec, with NUMBER for its first number: one of its own,
-    or else of what it holds.
+    """Give the row with NUMBER for its first number.
+
+    The row is a struct or a record of the spec; the number is its own, or one of what it holds.
     """
     fields = dict(row) if isinstance(row, Record) else asdict(row)
     for wrong in (_as_number, _within):
@@ -170,8 +171,10 @@ def planted_among(
 
 
 def _places(count: int, first: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The steps that a canary follows, and the order of all: the canaries' numbers are those from
-    `count`."""
+    """Give the steps that a canary follows, and the order of all.
+
+    The canaries' numbers are those from `count`.
+    """
     followed = np.arange(count) % (SPACING - 1) == first
     followed[-1] = True
     copied = np.flatnonzero(followed)
@@ -230,8 +233,10 @@ _OnGroup: TypeAlias = Callable[[str, pa.Table], StepReport]
 
 
 def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
-    """The specs where workers find them: as they are, or copied into a folder that a cluster
-    shares with the driver."""
+    """Give the specs where workers find them.
+
+    They stay where they are, or are copied into a folder that a cluster shares with the driver.
+    """
     if not (isinstance(backend, Spark) and backend.is_remote):
         return specs.absolute()
     copied = folder.absolute() / SPECS_OF_WORKERS
@@ -397,8 +402,10 @@ def judge(
 
 
 class Group(NamedTuple):
-    """Classes of one kind of node, by its name, for one JVM; each with its number in the merged
-    table, count and witness."""
+    """Classes of one kind of node, by its name, for one JVM.
+
+    Each has its number in the merged table, its count and its witness.
+    """
 
     kind: str
     classes: pa.Table
@@ -420,8 +427,10 @@ def _size(steps: int, options: CheckOptions, slots: int) -> int:
 
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Writes judged steps in groups of ROW_GROUP rows, however many are judged together: the bytes
-    of the file depend on neither processors nor executors."""
+    """Write judged steps in groups of ROW_GROUP rows, however many are judged together.
+
+    The bytes of the file depend on neither processors nor executors.
+    """
     waiting: list[pa.Table] = []
     with pq.ParquetWriter(path, JUDGED, compression="zstd") as writer:
 
@@ -670,8 +679,9 @@ class _Encoded(dict[Any, bytes]):
 
 
 def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTable:
-    """The steps of a block as values of the spec, each distinct part converted once: for a TLC that
-    does not take encoded ones.
+    """Make the table of a block's steps as values of the spec.
+
+    Each distinct part is converted once. It is for a TLC that does not take encoded ones.
 
     texts: as of `encoded_steps`.
     """

@@ -465,8 +465,10 @@ class Part:
 
     @cached_property
     def by_node(self) -> tuple[Ints, Mask]:
-        """Occurrences ordered by thread, then node, then time; and whether each, in that order, is
-        the first of its thread and node."""
+        """Order occurrences by thread, then node, then time.
+
+        Also say of each, in that order, whether it is the first of its thread and node.
+        """
         node = self.node[self.taken]
         order = np.lexsort((node, self.thread))  # stable: time is the order of occurrences
         thread, node = self.thread[order], node[order]

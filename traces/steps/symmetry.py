@@ -245,7 +245,7 @@ def unrenamed(struct: type[msgspec.Struct]) -> tuple[str, ...]:
 # --- What of an item is to be renamed ---
 
 
-class Found(NamedTuple):
+class NumbersOfKinds(NamedTuple):
     """Numbers of each kind."""
 
     values: list[int]
@@ -254,11 +254,11 @@ class Found(NamedTuple):
 
 
 _PLACES: Final = {Kind.VALUE: 0, Kind.RANK: 1, Kind.POSITION: 2}
-_Collector: TypeAlias = Callable[[Any, Found], None]
+_Collector: TypeAlias = Callable[[Any, NumbersOfKinds], None]
 """Enters those that a value has."""
 
 
-def _collect(item: msgspec.Struct, found: Found) -> None:
+def _collect(item: msgspec.Struct, found: NumbersOfKinds) -> None:
     for name, collector in _collectors(type(item)):
         collector(getattr(item, name), found)
 
@@ -289,7 +289,7 @@ def _collecting(structs: tuple[type[msgspec.Struct], ...]) -> _Collector:
         number = attrgetter(own[0].name)
         return lambda items, found: found[place].extend([number(item) for item in items])
 
-    def all_of_them(items: Any, found: Found) -> None:
+    def all_of_them(items: Any, found: NumbersOfKinds) -> None:
         for item in items:
             _collect(item, found)
 
@@ -300,8 +300,10 @@ def _collecting(structs: tuple[type[msgspec.Struct], ...]) -> _Collector:
 
 
 def namer_of(field: Field) -> Callable[[Any], bool] | None:
-    """What says of a value whether it may be another one where nodes have other names; None: it
-    never is."""
+    """Give the function that says of a value whether renaming nodes may change it.
+
+    None: it never does.
+    """
     inner = any(_has_names(struct) for struct in field.structs)
     if field.many is Kind.BY_NODE:
         return lambda entries: inner or any(each != entries[0] for each in entries[1:])
@@ -396,7 +398,7 @@ class Piece:
     )
 
     def __init__(self, place: Place, value: Any) -> None:
-        found = Found([], [], [])
+        found = NumbersOfKinds([], [], [])
         if place.collector is not None:
             place.collector(value, found)
         self.value = value
@@ -424,8 +426,10 @@ class Piece:
         return known
 
     def told(self, nodes: Names) -> Names:
-        """Of each of these nodes its place among them by what is said of it: in terms that no
-        renaming of nodes and values changes. Empty where it is the same of all."""
+        """Order these nodes by what is said of them, which renaming does not change.
+
+        Neither names of nodes nor values are in it. Empty where the same is said of all.
+        """
         known = self._told.get(nodes)
         if known is None:
             column = self._place.column
@@ -532,8 +536,10 @@ class Layout:
 
     @cache  # noqa: B019 - as long as its type
     def under(self, name: str) -> list[int]:
-        """The places of a field, and of all that it has, from 1 on: `Pieces` begin with the
-        layout."""
+        """Give the places of a field and of all that it has, from 1 on.
+
+        `Pieces` begin with the layout.
+        """
         ways = enumerate(self.paths, 1)
         return [at for at, path in ways if path == name or path.startswith(f"{name}.")]
 

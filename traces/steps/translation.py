@@ -150,8 +150,10 @@ def as_columns(form: Abstraction, step: Step) -> dict[str, Value]:
 
 @cache
 def _plan(of: type[msgspec.Struct]) -> tuple[dict[str, Value], tuple[tuple[Field, str, str], ...]]:
-    """What the record has that stands for a struct of this type: its tag, and of each field what it
-    is and its name here and in the spec. Raises ToolError: nothing.
+    """Plan the record that stands for a struct of this type.
+
+    It has its tag, and of each field what it is and its name here and in the spec. Raises
+    ToolError: nothing stands for it.
     """
     config = of.__struct_config__
     tag = {} if config.tag is None else {str(config.tag_field): str(config.tag)}
@@ -324,8 +326,11 @@ def step_frame(
 
 
 def shared_frame(kind: NodeKind, several: Sequence[AnyConstants], specs: Path = SPECS) -> StepFrame:
-    """The frame of steps under several constants: the column `given` says under which of them, by
-    their place from 1 on. One set of them stands in the cfg, which costs TLC less."""
+    """Make the frame of steps under several constants.
+
+    The column `given` says under which of them a step is, by their place from 1 on. One set stands
+    in the cfg, which costs TLC less.
+    """
     if len(several) == 1:
         return step_frame(kind, several[0], specs)
     return StepFrame(

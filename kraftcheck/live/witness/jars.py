@@ -219,8 +219,9 @@ def _compiled(version: str, sources: dict[Path, str], jars: list[str]) -> Path:
 
 
 def as_of(version: str, text: str) -> str:
-    """A source file, written for the default version, that imports classes from where they are in
-    this one.
+    """Rewrite a source file's imports for this version.
+
+    The file is written for the default version; classes are elsewhere in this one.
     """
     here, written = version.split(".")[:2], DEFAULT.split(".")[:2]
     for since, now, then, names in _MOVED:

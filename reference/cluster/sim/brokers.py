@@ -29,14 +29,16 @@ from kraftcheck.reference.sim.interning import KnownInput
 
 
 class Heard(NamedTuple):
-    """What a broker's observer of the quorum has: up to where it knows the log to be committed, and
-    where what it has record by record begins."""
+    """What a broker's observer of the quorum has.
+
+    Up to where it knows the log to be committed, and where what it has record by record begins.
+    """
 
     end: int
     start: int
 
 
-class World(Protocol):
+class BrokersEnvironment(Protocol):
     now: int
 
     def has_heard(self, broker: int) -> Heard | None:
@@ -62,7 +64,7 @@ class Brokers:
         clock: Stream,
         link: Carrier,
         queue: Queue,
-        world: World,
+        world: BrokersEnvironment,
     ) -> None:
         self._partitions = partitions
         self._options = options
@@ -218,8 +220,9 @@ class Brokers:
         self._ended(node)
 
     def shut_down(self, node: int) -> bool:
-        """A process is to stop cleanly, which it does when the controller lets it. Whether it is
-        one that may be asked to.
+        """A process is to stop cleanly, which it does when the controller lets it.
+
+        Whether it is one that may be asked to.
         """
         found = [each.give(node, ControlledShutdown()) for each in self.partitions_of[node]]
         return None not in found

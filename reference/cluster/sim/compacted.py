@@ -1,5 +1,6 @@
-"""The replicas of a coordinator's log in a cluster, each cleaned by its own broker when that likes,
-and read when the broker is elected.
+"""Hold the replicas of a coordinator's log in a cluster.
+
+Each is cleaned by its own broker when that likes, and read when the broker is elected.
 
 A replica does what the partition's broker does: batches that a leader appends come to it in the
 same step, what a follower has fetched or cut right after it. A follower fetches what its leader has
@@ -55,7 +56,7 @@ EXPIRED: Final = 500
 which it may be."""
 
 
-class World(Protocol):
+class ReplicasEnvironment(Protocol):
     now: int
 
     def enter(self, component: int) -> None: ...
@@ -67,7 +68,7 @@ class CompactedReplicas(EventLoop, Run):
 
     def __init__(
         self,
-        world: World,
+        world: ReplicasEnvironment,
         partition: ClusterPartition,
         component: int,
         keys: int,
@@ -117,8 +118,10 @@ class CompactedReplicas(EventLoop, Run):
         return not self.closed
 
     def _stop(self) -> None:
-        """A property is violated: nobody promises any, where more was lost than the partition
-        bears."""
+        """Stop where a property is violated.
+
+        Nobody promises any, where more was lost than the partition bears.
+        """
         self.closed = True
         self._partition.judge_promise()
         if self._partition.is_promised:
@@ -137,8 +140,10 @@ class CompactedReplicas(EventLoop, Run):
             self._followed[broker] = self._partition.row(broker).log
 
     def look_soon(self) -> None:
-        """The partition has taken a step: what its logs have now is looked at when the broker has
-        done the same for all its partitions."""
+        """Look at the logs when the broker has taken the same step for all its partitions.
+
+        The partition has taken a step.
+        """
         if not self._looking and not self.closed and self._is_behind():
             self._looking = True
             self.queue.push(self._cluster.now, CALL, 0, lambda _: self.follow())
@@ -223,8 +228,10 @@ class CompactedReplicas(EventLoop, Run):
     # --- Coordinators
 
     def load(self, broker: int, then: Callable[[], None]) -> None:
-        """A broker was elected: it reads the log. What it was about to do then is dropped, if it
-        crashes or another one is elected before."""
+        """A broker was elected: it reads the log.
+
+        What it was about to do then is dropped, if it crashes or another one is elected before.
+        """
         self.follow()
         for each in self._followed:
             self._do(each, Unload())

@@ -56,7 +56,7 @@ REPLAY_AGREES = "ReplayAgrees"
 the log, which no row shows, so it is checked here."""
 
 
-class World(Protocol):
+class ControllersEnvironment(Protocol):
     now: int
 
     def append(self, node: int, value: int) -> str:
@@ -84,12 +84,13 @@ class Controllers:
         brokers: Brokers,
         interner: Interner,
         session: int,
-        world: World,
+        world: ControllersEnvironment,
         answers_when_deposed: bool = False,
         reads: bool = False,
     ) -> None:
-        """session: its length. answers_when_deposed: whether stale answers are sent. reads: whether
-        anybody reads.
+        """session: its length.
+
+        answers_when_deposed: whether stale answers are sent. reads: whether anybody reads.
         """
         self._partitions = partitions
         self._answers_when_deposed = answers_when_deposed
@@ -214,6 +215,7 @@ class Controllers:
 
     def ask(self, inputs: Mapping[int, Input]) -> bool:
         """An administrator asks for one thing of these partitions, and gets all of it or nothing.
+
         Whether anybody hears it.
         """
         node = self.active()
@@ -241,8 +243,9 @@ class Controllers:
         return found
 
     def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
-        """Where the active controller may put a partition of so many replicas; none: there is no
-        such controller.
+        """Give where the active controller may put a partition of so many replicas.
+
+        None: there is no such controller.
         """
         node = self.active()
         if node is None:
@@ -252,8 +255,10 @@ class Controllers:
         )
 
     def _tell_of_others(self, active: Active, broker: int) -> None:
-        """R14. A broker wants to stop: every partition that may know it is told whether others hold
-        it back.
+        """R14.
+
+        A broker wants to stop: every partition that may know it is told whether others hold it
+        back.
         """
         holds = {
             each.number: each.holds_back(active.states[each.number].row, broker)

@@ -1,5 +1,6 @@
-"""Runs of a cluster whose first partition is the log of a coordinator, so that brokers fail over
-beneath it.
+"""Run a cluster whose first partition is the log of a coordinator.
+
+Brokers fail over beneath it.
 
 The coordinator and those that ask it move as if they were alone (reference/drivers/chance.py);
 what its log does is left to the partition:
@@ -11,7 +12,7 @@ what its log does is left to the partition:
                 broker is at the end of its log
     election    comes when a broker takes up a larger epoch, with the tail that its log has
 
-A coordinator that was replaced does nothing (docs/proofs.md, Transactions 4).
+A coordinator that was replaced does nothing (docs/reductions.md, Transactions 4).
 
 The log is compacted: each broker cleans its replica, and a coordinator comes to be when its broker
 has read what is left of that (compacted.py). A record of the coordinator is a batch of the keys of
@@ -132,8 +133,10 @@ class Coordinators(EventLoop, RandomRun):
     # --- What its log does
 
     def look_soon(self) -> None:
-        """The partition has taken a step. Where another broker leads, the coordinator hears of it
-        when that broker has done the same for all its partitions.
+        """The partition has taken a step.
+
+        Where another broker leads, the coordinator hears of it when that broker has done the same
+        for all its partitions.
         """
         if self._newest() != UNDEFINED and not self._looking and not self.closed:
             self._looking = True
@@ -245,8 +248,10 @@ class Coordinators(EventLoop, RandomRun):
         return step is not None and len(step.after.row.log) > len(row.log)
 
     def _is_committed(self, row: BrokerRow, before: Any, after: Any) -> bool:
-        """A high watermark that came to the end since this broker leads has cut all others to its
-        log; one that was there before says nothing of what they have behind it.
+        """Say whether a high watermark shows that all others were cut to this broker's log.
+
+        One that came to the end since this broker leads has cut them; one that was there before
+        says nothing of what they have behind it.
         """
         if row.high_watermark < len(row.log):
             return False

@@ -1,5 +1,6 @@
-"""The families of runs of a cluster that has the log of a coordinator (coordinated.py): of what
-options they are made, and how they are told.
+"""Define the families of runs of a cluster with the log of a coordinator (coordinated.py).
+
+Of what options they are made, and how they are told.
 
 Law of this file: nothing here knows of a protocol over the log.
 """

@@ -37,8 +37,10 @@ class Decision(msgspec.Struct, eq=False):
 
 
 class Batch(NamedTuple):
-    """A value of the quorum's log: the decision that it stands for, and the ones without records
-    that were made since the last."""
+    """A value of the quorum's log.
+
+    The decision that it stands for, and the ones without records that were made since the last.
+    """
 
     before: tuple[Decision, ...]
     decision: Decision

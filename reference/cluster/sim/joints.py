@@ -64,8 +64,9 @@ class Joints(ABC):
         memo: PartitionMemo,
         streams: tuple[Stream, Stream],
     ) -> list[_P]:
-        """The partitions, which are to be of this kind. cluster: this one. streams: of choices of
-        the network, and of clocks.
+        """The partitions, which are to be of this kind.
+
+        cluster: this one. streams: of choices of the network, and of clocks.
         """
         return [
             kind(

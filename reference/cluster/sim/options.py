@@ -136,8 +136,10 @@ OF_MOVING: Final = (
 
 
 def is_moving(requested: Mapping[str, Any]) -> bool:
-    """Whether partitions are of the protocol `moving`, by the options that are requested: where
-    lists of replicas change, topics, or which brokers there are.
+    """Say whether partitions are of the protocol `moving`.
+
+    They are by the options that are requested: where lists of replicas change, topics, or which
+    brokers there are.
     """
     return any(option in requested for option in OF_MOVING) or bool(requested.get("shutdowns"))
 

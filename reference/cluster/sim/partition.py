@@ -194,8 +194,9 @@ class ClusterPartition(PartitionWorld):
         return super().take(node, input)
 
     def answer_deposed(self, known: KnownRow, input: KnownInput) -> Step:
-        """Who was a controller as this row says, or knows no more, answers: its own step, which
-        moves nobody.
+        """Answer as a former controller, by the state that this row has.
+
+        It is the controller's own step, which moves nobody.
         """
         step = self._machine.step(self._machine.state(DEPOSED, known), input)
         assert step is not None, "what is answered is not disabled"

@@ -1,5 +1,6 @@
-"""What was committed of the metadata once: what controllers read that know no more, and what they
-may say (V29).
+"""Keep what was committed of the metadata once.
+
+Controllers that know no more read it, and say what they may (V29).
 
 Law of this file: what may be read is told from the committed records alone.
 """
@@ -53,10 +54,11 @@ class Past:
     def read(
         self, partition: ClusterPartition, end: int, known: ControllerRow, ahead: State | None
     ) -> str:
-        """A controller that knows so much of the quorum's log to be committed answers, which is a
-        step of the abstract controller, or of that as it was. known: what its own log says up to
-        there. ahead: what it knows besides what is committed, if it is active. What is wrong with
-        the answer; empty: nothing.
+        """Judge the answer of a controller that knows so much of the quorum's log to be committed.
+
+        It is a step of the abstract controller, or of that as it was. known: what its own log says
+        up to there. ahead: what it knows besides what is committed, if it is active. Returns what
+        is wrong with the answer; empty: nothing.
         """
         number, now = partition.number, partition.state(CONTROLLER)
         stable = self._states[end][number] if end < len(self._states) else now

@@ -21,18 +21,16 @@ from kraftcheck.reference.sim.options import Palette
 
 
 class ClusterScenario(msgspec.Struct, frozen=True, kw_only=True):
-    """A family of runs of a cluster. Durations are milliseconds of virtual time.
-
-    palettes: of the cluster's shape, of the quorum's options, of all others. partition: paces and
-    load of its partitions.
-    """
+    """A family of runs of a cluster. Durations are milliseconds of virtual time."""
 
     name: str
     sentence: str
     palettes: Mapping[str, Mapping[str, Palette]]
+    """Of the cluster's shape, of the quorum's options, of all others."""
     timeouts: Timeouts
     """Of the quorum."""
     partition: PartitionScenario
+    """Paces and load of its partitions."""
     faulty_ms: tuple[int, ...]
     healed_ms: int
     max_events: int

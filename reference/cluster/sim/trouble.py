@@ -31,7 +31,7 @@ UNREGISTERED_MS = 900
 """So long a broker runs that is not registered any more."""
 
 
-class World(Protocol):
+class ClusterEnvironment(Protocol):
     def ask(self, inputs: Mapping[int, Input]) -> bool: ...
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
@@ -46,7 +46,7 @@ class Trouble(Episodes):
         self,
         options: PartitionOptions,
         stream: Stream,
-        world: World,
+        world: ClusterEnvironment,
         brokers: Brokers,
         partitions: Sequence[ClusterPartition],
         networks: Sequence[Network],
@@ -108,8 +108,9 @@ class Trouble(Episodes):
         self._brokers.start_again(node)
 
     def unregistered(self, node: int) -> None:
-        """The controller knows a broker no more, and refuses what it asks: who runs it starts it
-        anew, and looks again.
+        """Start a broker anew that the controller does not know any more.
+
+        The controller refuses what it asks: whoever runs it starts it anew, and looks again.
         """
         self._world.call(1000 * UNREGISTERED_MS, self._start_anew, node)
 

@@ -92,8 +92,10 @@ def _urgent(cluster: ClusterMoves) -> Move | None:
 
 
 def _overdue(cluster: ClusterMoves) -> Move | None:
-    """What comes with time: requests are given up, the session of a broker that died ends, who is
-    not in the ISR fetches on, and who waits for the controller asks again.
+    """Give what comes with time.
+
+    Requests are given up, the session of a broker that died ends, who is not in the ISR fetches on,
+    and who waits for the controller asks again.
     """
     for partition, node, want in _wanted(cluster, *FAILED):
         return cluster.want_of(partition, node, want)
@@ -133,8 +135,9 @@ def _names_failed(partition: ClusterPartition, node: int) -> bool:
 
 
 def _heartbeat(cluster: ClusterMoves) -> Move | None:
-    """Of who starts or is fenced, or names a directory that has failed. Where somebody stops, that
-    may wait for anybody's: they take turns.
+    """Of who starts or is fenced, or names a directory that has failed.
+
+    Where somebody stops, that may wait for anybody's: they take turns.
     """
     wanted = []
     for partition, node, want in _wanted(cluster, "SendHeartbeat"):
@@ -154,9 +157,10 @@ def _heartbeat(cluster: ClusterMoves) -> Move | None:
 
 
 def heal(cluster: ClusterMoves) -> str:
-    """Ends every fault and lets time pass: empty once everybody is back in every ISR and a new
-    record is on every replica of each partition, or why that did not happen within a bounded number
-    of moves.
+    """End every fault and let time pass until the cluster is whole.
+
+    Empty once everybody is back in every ISR and a new record is on every replica of each
+    partition, or why that did not happen within a bounded number of moves.
     """
     cluster.heals()[0].make()
     cluster.well().make()

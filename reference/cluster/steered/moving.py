@@ -1,6 +1,7 @@
-"""Moves of an administrator: other replicas for a partition, topics that are deleted and made
-again, partitions that are added, brokers that are to stop or are forgotten; and directories that
-fail.
+"""Make the moves of an administrator, and have directories fail.
+
+Other replicas for a partition, topics that are deleted and made again, partitions that are added,
+brokers that are to stop or are forgotten.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The parts of a steered cluster: voters, partitions, brokers' processes, and what travels between
-brokers and controllers.
+"""Define the parts of a steered cluster.
+
+Voters, partitions, brokers' processes, and what travels between brokers and controllers.
 
 They are those of the simulator's cluster (reference/cluster/sim), except that nothing in them
 happens by itself: no clock, no choice. The voters are those of steered/quorum.py, whose steps are
@@ -93,8 +94,9 @@ class SteeredPartition(Steering, ClusterPartition):
         return f"broker {held[0]} holds a partition that there is not" if held else ""
 
     def wants(self, *kinds: str) -> list[Wanted]:
-        """What brokers would do by themselves here, of these kinds in this order; what they do for
-        all their partitions at once, only where they lead it.
+        """Give what brokers would do by themselves here, of these kinds in this order.
+
+        What they do for all their partitions at once, only where they lead it.
         """
         return [
             (node, want)

@@ -63,9 +63,11 @@ def mutants(message: Any, brokers: Sequence[int]) -> Iterator[Any]:
 
 
 def _in_form(mutant: Any) -> Iterator[Any]:
-    """The mutant; or, of an answer that an offset is out of range and that does not say where the
-    leader's log ends, two that do: at its beginning, and where the follower asked. Every such
-    answer says it, and no log can be cut to an undefined offset.
+    """Give the mutant in a form that the log can bear.
+
+    An answer that an offset is out of range and does not say where the leader's log ends becomes
+    two that do: at its beginning, and where the follower asked. Every such answer says it, and no
+    log can be cut to an undefined offset.
     """
     answers = isinstance(mutant, ReplicaFetchResponse)
     if not answers or mutant.error != "OFFSET_OUT_OF_RANGE" or mutant.end_offset != UNDEFINED:

@@ -1,5 +1,7 @@
-"""The actions of a partition: each as the ways through its handlers, with the system before and
-after, what had been sent, and what is sent.
+"""Give the actions of a partition for proofs.
+
+Each has the paths through its handlers, with the system before and after, what had been sent, and
+what is sent.
 
 An action of a broker is one of broker 0, and who else has a part in it is broker 1: handlers
 compare brokers for equality only, and the invariant does not tell them apart (L9). The controller
@@ -65,9 +67,9 @@ from kraftcheck.reference.partition.proof.relation import (
     FETCH_ERRORS,
     WATCHED,
     WATCHED_LEADER,
+    ActionOutcome,
     Case,
     Handlers,
-    Made,
     PartitionCases,
     View,
     any_view,
@@ -105,8 +107,9 @@ from kraftcheck.reference.proofs.symbolic import (
 
 @dataclass
 class Action:
-    """One way through an action. given: what else is known, of messages and prophecies. epochs,
-    changes: those that it mentions. said: what must be true of what is sent, after it.
+    """One way through an action.
+
+    epochs, changes: those that it mentions.
     """
 
     name: str
@@ -114,23 +117,25 @@ class Action:
     before: System
     after: System
     given: list[z3.BoolRef]
+    """What else is known, of messages and prophecies."""
     epochs: dict[str, z3.ArithRef] = field(default_factory=dict)
     changes: dict[str, z3.ArithRef] = field(default_factory=dict)
     said: dict[str, z3.BoolRef] = field(default_factory=dict)
+    """What must be true of what is sent, after it."""
     told: str = ""
 
 
 Actions = Iterator[Action]
 
 
-def _made(row: Any, sent: tuple[Any, ...] = ()) -> Made:
-    return Made(row, None, sent)
+def _made(row: Any, sent: tuple[Any, ...] = ()) -> ActionOutcome:
+    return ActionOutcome(row, None, sent)
 
 
-def _step(n: int, row: BrokerRow, input: BrokerInput) -> Callable[[Handlers], Made | None]:
+def _step(n: int, row: BrokerRow, input: BrokerInput) -> Callable[[Handlers], ActionOutcome | None]:
     """A broker's step, as something that can be done on symbols."""
 
-    def make(handlers: Handlers) -> Made | None:
+    def make(handlers: Handlers) -> ActionOutcome | None:
         outcome = handlers.broker.step(n, row, input)
         return None if outcome is None else _made(outcome.row, outcome.sent)
 
@@ -151,8 +156,9 @@ class Model:
     def rows(
         self, n: int, fetching: tuple[Any, ...] = (), *, asks: bool = False
     ) -> Iterator[tuple[BrokerRow, Any]]:
-        """Broker n's row, and what is given. asks: with an AlterPartition in flight and without;
-        for handlers that look at it.
+        """Broker n's row, and what is given.
+
+        asks: with an AlterPartition in flight and without; for handlers that look at it.
         """
         view = self.before.rows[n]
         form = broker_form(self.before, n)
@@ -253,7 +259,7 @@ def _serves(model: Model) -> Actions:
     arrived = fetch_part(model.before, fetch_terms(m, sound))
     for row, given in model.rows(0):
 
-        def make(handlers: Handlers, row: BrokerRow = row) -> Made:
+        def make(handlers: Handlers, row: BrokerRow = row) -> ActionOutcome:
             handlers.broker.sound = sound
             outcome = handlers.broker.step(0, row, m)
             assert outcome is not None, "a fetch is always answered"
@@ -380,8 +386,11 @@ def _reads(model: Model) -> Actions:
 
 
 def _hears(model: Model) -> Actions:
-    """An answer to a heartbeat, in the action in which it was asked for: whoever may stop is fenced
-    in it, and whoever starts has read the metadata up to its registration."""
+    """Hear an answer to a heartbeat, in the action in which it was asked for.
+
+    Whoever may stop is fenced in it, and whoever starts has read the metadata up to its
+    registration.
+    """
     s = model.before
     row_before = s.rows[0]
     truths: Any = {
@@ -460,7 +469,7 @@ def _of_controller(
     model: Model,
     name: str,
     b: int,
-    make: Callable[[Handlers], Made | None],
+    make: Callable[[Handlers], ActionOutcome | None],
     known: Sequence[z3.BoolRef] = (),
 ) -> Iterator[tuple[Case, Action]]:
     s = model.before
@@ -494,10 +503,12 @@ def controller_action(
     return action
 
 
-def _decides(model: Model, row: Any, input: ControllerInput) -> Callable[[Handlers], Made | None]:
-    def make(handlers: Handlers) -> Made | None:
+def _decides(
+    model: Model, row: Any, input: ControllerInput
+) -> Callable[[Handlers], ActionOutcome | None]:
+    def make(handlers: Handlers) -> ActionOutcome | None:
         outcome = handlers.controller.step(row, input)
-        return None if outcome is None else Made(None, outcome.row, outcome.sent)
+        return None if outcome is None else ActionOutcome(None, outcome.row, outcome.sent)
 
     return make
 
@@ -595,13 +606,13 @@ def _registers(model: Model) -> Actions:
 
         def make(
             handlers: Handlers, request: Any = request, row_b: Any = row_b, b: int = b
-        ) -> Made | None:
+        ) -> ActionOutcome | None:
             outcome = handlers.controller.step(row_c, request)
             assert outcome is not None, "a registration is always answered"
             (answer,) = (m for m in outcome.sent if isinstance(m, RegisterBrokerResponse))
             taken = handlers.broker.step(b, row_b, answer)
             assert taken is not None, "an answer is taken"
-            return Made(taken.row, outcome.row, outcome.sent)
+            return ActionOutcome(taken.row, outcome.row, outcome.sent)
 
         known = [
             *(view["status"] == STARTING, view["broker_epoch"] == -1),

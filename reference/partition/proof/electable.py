@@ -1,5 +1,6 @@
-"""The true high watermark is on every electable replica, for any number of epochs, records,
-messages and changes of metadata.
+"""Prove that the true high watermark is on every electable replica.
+
+For any number of epochs, records, messages and changes of metadata.
 
 One epoch is watched, any one; its leader's log is L. `committed` is how much of L some leader ever
 called committed because the watched leader advanced its high watermark over it. What is proved:
@@ -342,8 +343,9 @@ def _later_leader(s: System, v: int) -> z3.BoolRef:
 
 
 def _answered(s: System, v: int) -> z3.BoolRef:
-    """An answer to AlterPartition tells a change that was written; or, if the proposal may be made
-    anew, that it was not accepted.
+    """An answer to AlterPartition tells a change that was written.
+
+    Or, if the proposal may be made anew, that it was not accepted.
     """
     row, change = s.rows[v], s.rows[v]["reply.partition_epoch"]
     isr = [z3.Select(s.isr_at[b], change) == row[f"reply.isr.{b}"] for b in s.brokers]
@@ -471,23 +473,25 @@ def ascending(s: System, p: z3.ArithRef, q: z3.ArithRef) -> z3.BoolRef:
 
 @dataclass(frozen=True)
 class Fetch:
-    """A fetch as terms. sound: the sender's log was a prefix of the log of the epoch's leader."""
+    """A fetch as terms."""
 
     source: int
     epoch: z3.ArithRef
     offset: z3.ArithRef
     broker_epoch: z3.ArithRef
     sound: z3.BoolRef
+    """The sender's log was a prefix of the log of the epoch's leader."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """An answer to a fetch. from_watched: the high watermark comes from the watched epoch."""
+    """An answer to a fetch."""
 
     epoch: z3.ArithRef
     error: z3.ArithRef
     high_watermark: z3.ArithRef
     from_watched: z3.BoolRef
+    """The high watermark comes from the watched epoch."""
     records: z3.ArithRef
 
 

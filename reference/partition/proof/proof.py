@@ -139,8 +139,9 @@ def _action_keeps(
 
 
 class Assuming:
-    """The invariant before a step, at the epochs and changes that the step mentions. What it says
-    at each is written once for all steps that begin in the same system.
+    """The invariant before a step, at the epochs and changes that the step mentions.
+
+    What it says at each is written once for all steps that begin in the same system.
     """
 
     def __init__(self, before: System, others: Others) -> None:

@@ -17,7 +17,7 @@ what the log of the leader of epoch x shares with L. TLC checks them
     CutsNothing    what a follower cuts on an answer of the leader of x is not shared with it
     Appended       what a follower appends leaves it with a prefix of the leader's log
 
-Every proof here is about the composition of docs/proofs.md: one change of metadata is read at a
+Every proof here is about the composition of docs/reductions.md: one change of metadata is read at a
 time or several folded into one, AlterPartition arrives once or never, registrations and heartbeats
 are one action with their answer, nothing is deleted, no election is unclean.
 """
@@ -163,8 +163,9 @@ def asked_request(view: View, n: int, brokers: Sequence[int]) -> AlterPartitionR
 
 
 class Unread:
-    """An AlterPartition that may be in flight or not, for handlers that do not look at it: one that
-    does ends the proof.
+    """An AlterPartition that may be in flight or not.
+
+    It is for handlers that do not look at it: one that does ends the proof.
     """
 
     def __init__(self, view: View) -> None:
@@ -421,8 +422,11 @@ class SymbolicBroker(BrokerHandlers):
         return Records(number)
 
     def appended_as_leader(self, row: BrokerRow, m: Any) -> BrokerRow:
-        """The watched leader's log is what is watched; to another leader's, records of its own
-        epoch come, which the watched log does not have."""
+        """Append to the leader's log.
+
+        The watched leader's log is what is watched; to another leader's, records of its own epoch
+        come, which the watched log does not have.
+        """
         after = super().appended_as_leader(row, m)
         epoch, old, new = term_of(row.leader_epoch), _log(row), _log(after)
         assume(z3.Implies(epoch == WATCHED, new.match == new.length))
@@ -496,20 +500,22 @@ class SymbolicController(summarising(_Controller, CHANGES)):  # type: ignore[mis
 class Case:
     """One way through a handler, or through two that are one action.
 
-    condition: when it is taken. row, controller: what a broker and the controller are after it,
-    None for who had no part. sent: the messages. appended: a fetched response was appended.
+    row, controller: what a broker and the controller are after it, None for who had no part.
     """
 
     action: str
     node: int
     condition: list[z3.BoolRef]
+    """When it is taken."""
     row: BrokerRow | None
     controller: ControllerRow | None
     sent: tuple[Any, ...]
+    """The messages."""
     appended: bool
+    """A fetched response was appended."""
 
 
-class Made(NamedTuple):
+class ActionOutcome(NamedTuple):
     """What an action makes; None for who had no part in it."""
 
     row: BrokerRow | None
@@ -541,18 +547,20 @@ class PartitionCases:
         self,
         action: str,
         n: int,
-        make: Callable[[Handlers], Made | None],
+        make: Callable[[Handlers], ActionOutcome | None],
         given: Sequence[z3.BoolRef],
     ) -> Iterator[Case]:
-        """The ways through an action of broker n. make: does it, or gives None where it is
-        disabled. given: what is known of the symbols; ways that it excludes are not taken.
+        """The ways through an action of broker n.
+
+        make: does it, or gives None where it is disabled. given: what is known of the symbols; ways
+        that it excludes are not taken.
         """
         handlers = Handlers(
             SymbolicBroker(self.constants, self.rules),
             SymbolicController(self.constants, self.rules),
         )
 
-        def code() -> tuple[Made | None, bool]:
+        def code() -> tuple[ActionOutcome | None, bool]:
             handlers.broker.appended = False
             return make(handlers), handlers.broker.appended
 

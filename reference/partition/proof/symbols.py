@@ -293,8 +293,10 @@ def modules_of(rules: type[Any]) -> list[Any]:
 
 @contextmanager
 def abstract_partition(also: Sequence[Any] = ()) -> Iterator[None]:
-    """While it lasts, the core computes with the symbols of this file: names mean this where a
-    module has them, and builtins everywhere. also: other modules that do so, those of a bug.
+    """Have the core compute with the symbols of this file, while it lasts.
+
+    Names mean these where a module has them, and builtins everywhere. also: other modules that do
+    so, those of a bug.
     """
     replaced: list[tuple[Any, str, Any, bool]] = []
     try:
@@ -404,8 +406,9 @@ class Memory:
 
 
 def summarising(of: type[Any], names: Iterable[str]) -> type[Any]:
-    """The class, with the answers of some of its methods as one term each, also where one of them
-    asks another. Its instances have a `memory`.
+    """Give the class with the answers of some of its methods as one term each.
+
+    So also where one of them asks another. Its instances have a `memory`.
     """
 
     def wrapped(name: str) -> Callable[..., Any]:

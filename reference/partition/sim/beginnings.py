@@ -40,8 +40,11 @@ BEGINNINGS: Final = {**COUNTEREXAMPLES, **WALKS}
 
 
 def beginnings() -> dict[str, tuple[dict[str, Any], ...]]:
-    """By what counterexamples show, the options of runs that begin so: for each number of moves one
-    that goes on as any other, and those that make some more at once and are short."""
+    """Give the options of runs that begin as counterexamples do.
+
+    For each number of moves one that goes on as any other, and those that make some more at once
+    and are short.
+    """
     found: dict[str, tuple[dict[str, Any], ...]] = {}
     for name, shown in COUNTEREXAMPLES.items():
         for end in range(max(1, len(shown.moves) - LEFT_OUT), len(shown.moves) + 1):

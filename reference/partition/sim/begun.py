@@ -110,7 +110,7 @@ class BegunSimulation(PartitionSimulation):
             super().clients_receive(message)
 
     def _make(self, words: str) -> bool:
-        """Whether there is such a move; then it has been made. (beginnings.py says which.)"""
+        """Make the move if there is such a one, and say so (beginnings.py says which)."""
         if self.over:
             return False
         node, kind, what = words.split(" ", 2)
@@ -162,8 +162,10 @@ class BegunSimulation(PartitionSimulation):
         return self.give(node, input) is not None
 
     def _elects(self, broker: int, election: ElectLeaders) -> bool:
-        """An election before which the replicas were listed anew, this one first, as a reassignment
-        to the same replicas in another order does (steered/schedule.py)."""
+        """Elect a replica after a reassignment that lists it first.
+
+        The reassignment has the same replicas in another order (steered/schedule.py).
+        """
         listed = listing_first(self.constants, broker)
         known = self._states[CONTROLLER].known
         self._states[CONTROLLER] = self._memo.machine(listed).state(CONTROLLER, known)

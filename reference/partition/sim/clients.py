@@ -45,7 +45,7 @@ KEYS = 16
 """How many keys records have, where it matters."""
 
 
-class World(Protocol):
+class ClientsEnvironment(Protocol):
     """A partition, as clients see it."""
 
     now: int
@@ -78,7 +78,7 @@ class Clients:
         load: PartitionLoad,
         options: PartitionOptions,
         stream: Stream,
-        partitions: Sequence[World],
+        partitions: Sequence[ClientsEnvironment],
         topics: int = 1,
         written: Sequence[int] = (0,),
         catalog: Callable[[int], Sequence[int]] | None = None,
@@ -170,8 +170,10 @@ class Clients:
         self._partitions[partition].send(request, request.destination)
 
     def _note_epoch(self, partition: int, request: ProduceRequest) -> None:
-        """EpochBeginsAtZero: a producer's first batch of an epoch has number 0 in each partition
-        (KIP-360), since the broker expects that of an epoch that it does not know.
+        """Note where a producer's epoch begins (EpochBeginsAtZero).
+
+        Its first batch of an epoch has number 0 in each partition (KIP-360), since the broker
+        expects that of an epoch that it does not know.
         """
         key = partition, request.producer, request.producer_epoch
         if key not in self._epochs and request.sequence:

@@ -319,8 +319,9 @@ def draw_episode(
 def _draw_partition(
     stream: Stream, options: PartitionOptions, brokers: Sequence[int], node: int
 ) -> Partition:
-    """A broker cut off from the other brokers, from the controller, or from both; clients reach
-    everybody, so that an isolated leader goes on serving them.
+    """Draw a broker that is cut off from the other brokers, the controller, or both.
+
+    Clients reach everybody, so that an isolated leader goes on serving them.
     """
     others = tuple(b for b in brokers if b != node)
     sides = ((*others, CONTROLLER), others or (CONTROLLER,), (CONTROLLER,))

@@ -25,7 +25,7 @@ STANDS_STILL = {"slow": FETCH, "silent": "SendHeartbeat"}
 """Which activity an episode of this name stops."""
 
 
-class World(Protocol):
+class PaceEnvironment(Protocol):
     now: int
 
     def row(self, node: int) -> BrokerRow: ...
@@ -41,7 +41,7 @@ class Pace:
         options: PartitionOptions,
         stream: Stream,
         queue: Queue,
-        world: World,
+        world: PaceEnvironment,
     ) -> None:
         self._paces = paces
         self._flush_us = 1000 * options.flush_ms
@@ -113,8 +113,9 @@ class Pace:
         return self._fetch_wait(node, row, leader)
 
     def _fetch_wait(self, node: int, row: BrokerRow, leader: BrokerRow) -> int:
-        """How long a fetch would wait at the leader, which answers at once where it has something
-        to tell, or would learn something.
+        """Say how long a fetch would wait at the leader.
+
+        It is answered at once where the leader has something to tell, or would learn something.
         """
         paces, end = self._paces, len(row.log)
         if len(leader.log) != end or leader.log_start > row.log_start:

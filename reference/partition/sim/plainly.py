@@ -17,8 +17,9 @@ from kraftcheck.reference.partition.rules import PartitionRules
 
 
 def first_violation(run: Any) -> tuple[int, str, str] | None:
-    """(step, property, explanation) of the first property of a partition that a run breaks,
-    promised or not. The slow way, property by property: not for campaigns.
+    """Give the first property of a partition that a run breaks, promised or not.
+
+    As (step, property, explanation). It goes the slow way, property by property: not for campaigns.
     """
     constants = run.result.constants
     handlers = BrokerHandlers(constants, PartitionRules(constants))

@@ -1,5 +1,6 @@
-"""What a healed partition must do: elect a leader, let everybody back into the ISR, commit a new
-record, and have it on every replica.
+"""Say what a healed partition must do.
+
+Elect a leader, let everybody back into the ISR, commit a new record, and have it on every replica.
 
 The record is a probe with acks=all, sent again as long as it is not acknowledged. Agreement is on
 everything up to it: every replica knows it to be committed, and has the same log from where its
@@ -19,7 +20,7 @@ from kraftcheck.traces.schema import PROGRESSED
 PROBE_MS = 300
 
 
-class World(Protocol):
+class HealedEnvironment(Protocol):
     brokers: tuple[int, ...]
 
     @property
@@ -33,7 +34,7 @@ class World(Protocol):
 class Progress:
     """Watches one healed partition."""
 
-    def __init__(self, probe: Callable[[], Operation], world: World) -> None:
+    def __init__(self, probe: Callable[[], Operation], world: HealedEnvironment) -> None:
         """`probe` appends a record and tells what became of it."""
         self._append = probe
         self._world = world

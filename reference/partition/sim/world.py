@@ -276,8 +276,9 @@ class PartitionWorld(EventLoop):
             self.end(STOPPED)
 
     def _note_controller(self, old: ControllerRow, new: ControllerRow) -> None:
-        """What of a controller's step is counted, and what it means for the promise: before the
-        invariants are asked.
+        """Count what a controller's step does, and note what it means for the promise.
+
+        This is before the invariants are asked.
         """
         was, now = old.partition, new.partition
         if now is not was:

@@ -160,8 +160,9 @@ class SteeredProducer:
         return any(over == connection for over, _ in self.posted)
 
     def first(self) -> Iterator[Posted]:
-        """The first request on its way over each connection, the latest connection first: what is
-        sent in answer to a move can come at once.
+        """Give the first request on its way over each connection, the latest connection first.
+
+        What is sent in answer to a move can come at once.
         """
         heads: dict[int, Posted] = {}
         for posted in self.posted:

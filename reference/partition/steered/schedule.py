@@ -358,8 +358,10 @@ class PartitionSchedule(Steering):
         return None
 
     def _overdue(self) -> tuple[int, Input] | None:
-        """What comes with time: requests are given up, the session of a broker that died ends, who
-        is not in the ISR fetches on, and who waits for the controller asks again.
+        """Give what comes with time.
+
+        Requests are given up, the session of a broker that died ends, who is not in the ISR fetches
+        on, and who waits for the controller asks again.
         """
         if failed := self.wants(*FAILED):
             return failed[0]
@@ -378,8 +380,10 @@ class PartitionSchedule(Steering):
         return None
 
     def progress(self) -> str:
-        """Ends every fault and lets time pass: empty once everybody is back in the ISR and a new
-        record is on every replica, or why that did not happen within a bounded number of moves.
+        """End every fault and let time pass until the partition is whole.
+
+        Empty once everybody is back in the ISR and a new record is on every replica, or why that
+        did not happen within a bounded number of moves.
         """
         self.heal()
         probe = UNDEFINED

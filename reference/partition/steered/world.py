@@ -1,5 +1,6 @@
-"""What is alike for a partition alone and for one of a cluster, when they are steered: the mail of
-its brokers, its clients, and which moves brokers have.
+"""Steer a partition, alone or in a cluster.
+
+What both have alike: the mail of its brokers, its clients, and which moves brokers have.
 
 Law of this file: no choice is made here. Steps are taken as the simulator takes them
 (reference/partition/sim/world.py), which checks the named invariants after each; messages,
@@ -113,8 +114,10 @@ class Chosen(NamedTuple):
 
 
 class Steering(PartitionWorld):
-    """What is alike for a partition alone and for one of a cluster: its mail, its clients, and the
-    moves of its brokers. `steer` is called once, when the world has been built.
+    """A steered partition, alone or in a cluster.
+
+    It has its mail, its clients, and the moves of its brokers. `steer` is called once, when the
+    world has been built.
     """
 
     has_control_records = False
@@ -233,8 +236,9 @@ class Steering(PartitionWorld):
         self.do(posted[1].destination, posted[1])
 
     def breaks(self, node: int, late: bool) -> None:
-        """The producer's connection to a broker, and no answer comes over it. late: what is on its
-        way to the broker arrives.
+        """The producer's connection to a broker, and no answer comes over it.
+
+        late: what is on its way to the broker arrives.
         """
         for message in list(self.waiting):
             m = message.value
@@ -279,8 +283,10 @@ class Steering(PartitionWorld):
         self.producer.send(node, self.now)
 
     def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
-        """What may happen to the producer: a connection that breaks, values that it groups anew
-        before it sends them again, a value that it gives up.
+        """Give what may happen to the producer.
+
+        A connection that breaks, values that it groups anew before it sends them again, a value
+        that it gives up.
         """
         found: list[tuple[str, Callable[[], None]]] = []
         for node, connection in self.producer.open_connections():

@@ -179,8 +179,10 @@ class Quorum41Composition(QuorumComposition):
         return initial_row_41(self.constants)
 
     def lead(self) -> None:
-        """The graph begins after these: the first of two voters is elected, and the other, which
-        has voted for it, crashes. What else they have sent is lost.
+        """Make the steps after which the graph begins.
+
+        The first of two voters is elected, and the other, which has voted for it, crashes. What
+        else they have sent is lost.
         """
         one, other = self.nodes
         self._take(one, Restart())

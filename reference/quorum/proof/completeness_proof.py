@@ -140,8 +140,9 @@ def committed_survives(s: LogSystem) -> z3.BoolRef:
 
 
 def log_matching(s: LogSystem) -> z3.BoolRef:
-    """Two logs with the same epoch at an offset are the same below it: both are the branch of that
-    epoch there.
+    """Two logs with the same epoch at an offset are the same below it.
+
+    Both are the branch of that epoch there.
     """
     at, below = z3.Int("offset"), z3.Int("offset.below")
     matches = []
@@ -227,8 +228,9 @@ def assumed(before: LogSystem, later: LogSystem, case: Case, known: Known) -> li
 
 
 def known_before(before: LogSystem, later: LogSystem, case: Case, known: Known) -> list[z3.BoolRef]:
-    """The invariants before the step, at all epochs that it mentions, and of what arrives; and what
-    was foretold of the step.
+    """Give the invariants before the step, at all epochs that it mentions, and of what arrives.
+
+    Also what was foretold of the step.
     """
     constants, n = before.base.constants, case.node
     row, log = later.base.rows[n], later.logs[n]

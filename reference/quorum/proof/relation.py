@@ -265,8 +265,10 @@ class SymbolicHandlers(QuorumHandlers):
         return fresh("successors")
 
     def finish_asking(self, n: int, before: Row, row: Row, replies: Any, peers: Any) -> Outcome:
-        """As the handler, but whether a connection is ready is left in the term: a request is sent
-        under that condition, where a fork for each peer would double the paths."""
+        """Do as the handler does, but leave in the term whether a connection is ready.
+
+        A request is sent under that condition, where a fork for each peer would double the paths.
+        """
         connections = row.connections
         sent: list[Any] = [*replies, *self.parked_fetch_errors(before, row)]
         for owed in peers:
@@ -431,8 +433,10 @@ def message_in_form(constants: Constants, m: Any) -> list[z3.BoolRef]:
 
 
 class Logs(NamedTuple):
-    """How logs are abstracted: the functions on them, the handlers that use them, and what a row
-    and a message become in which logs are as above.
+    """How logs are abstracted.
+
+    The functions on them, the handlers that use them, and what a row and a message become in which
+    logs are as above.
     """
 
     functions: Mapping[str, Callable[..., Any]] = _ABSTRACT

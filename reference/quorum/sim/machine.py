@@ -35,8 +35,9 @@ ELECTED, VOTED, APPENDED, TRUNCATED, WATERMARK, UNFLUSHED, STOPPED_LEADING, SETT
 
 
 def is_inert(before: Row, after: Row) -> bool:
-    """Whether all that changes is the node's dealings with its peers: who voted for it, who was
-    asked, what each has fetched, which fetches are parked.
+    """Say whether the step changes only the node's dealings with its peers.
+
+    These are who voted for it, who was asked, what each has fetched, which fetches are parked.
 
     Properties that compare nodes, or a node with the history, do not read these fields; those that
     do read them look at one row alone. So the step, taken again, violates nothing that it did not

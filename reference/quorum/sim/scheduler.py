@@ -125,8 +125,10 @@ class Simulation(TimedRun):
         self._trouble.start()
 
     def expired_in_vain(self, node: int, timer: KnownInput) -> None:
-        """Only check-quorum may be off: it is armed for every leader, and a sole voter is quorum
-        enough. Any other leader would have gone without a majority for too long.
+        """Say whether a timer expired without effect: only check-quorum may.
+
+        It is armed for every leader, and a sole voter is quorum enough. Any other leader would have
+        gone without a majority for too long.
         """
         if not isinstance(timer.value, CheckQuorumTimeout):
             super().expired_in_vain(node, timer)

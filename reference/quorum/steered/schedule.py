@@ -376,8 +376,9 @@ class Schedule(ToldRun):
         return (m.source, m.destination) not in self.cut and is_running(self.row(m.destination))
 
     def lives(self, m: Message) -> bool:
-        """Whether a message can still matter: not an answer that nobody awaits, nor a request of
-        an epoch that both sides have left.
+        """Say whether a message can still matter.
+
+        An answer that nobody awaits cannot, nor a request of an epoch that both sides have left.
         """
         row, handlers = self.row(m.destination), self._machine.handlers
         if isinstance(m, Request):
@@ -441,8 +442,9 @@ class Schedule(ToldRun):
         self._note(WELL)
 
     def progress(self) -> str:
-        """Ends every fault and lets time pass: empty once a new record is committed and all logs
-        are equal, or why that did not happen within a bounded number of moves.
+        """End every fault and let time pass until a new record is committed and all logs are equal.
+
+        Then empty, or else why that did not happen within a bounded number of moves.
         """
         self.heal()
         self.end_faults()

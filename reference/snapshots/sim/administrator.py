@@ -42,8 +42,10 @@ class ChangingRun(QuorumRun, Protocol):
 
 
 def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
-    """Whether perhaps nobody can lead after this removal: that of the leader, of two voters, where
-    it resigns before the other has heard of it (Z164). Progress is asked of every run.
+    """Say whether perhaps nobody can lead after this removal.
+
+    So it is when the leader, of two voters, is removed and resigns before the other has heard of it
+    (Z164). Progress is asked of every run.
     """
     return node == leader and len(voters) == 2
 

@@ -1,5 +1,6 @@
-"""Steps of controllers whose voters change, as the quorum's scheduler knows them: by their row of
-the quorum, which is a part of theirs.
+"""Give the quorum's scheduler the steps of controllers whose voters change.
+
+It knows them by their row of the quorum, which is a part of theirs.
 """
 
 from __future__ import annotations

@@ -74,8 +74,9 @@ class ChangingSimulation(Simulation):
 
     @property
     def _asking_us(self) -> int:
-        """How often a follower looks whether it is to ask its leader for something of its own
-        (FollowerState.updateVoterPeriodMs).
+        """Give how often a follower looks whether to ask its leader for something of its own.
+
+        FollowerState.updateVoterPeriodMs, in microseconds.
         """
         return 1000 * self._scenario.timeouts.fetch_timeout
 

@@ -71,7 +71,9 @@ class ChangingSchedule(Schedule):
     # --- Who is no voter, and the only one
 
     def _nothing_happened(self, node: int, input: Input) -> None:
-        """Timers of elections and fetches are to an observer when it asks another node (V25), one
+        """Say that nothing happened at a timer that cannot matter.
+
+        Timers of elections and fetches are to an observer when it asks another node (V25), one
         after the other; of check-quorum a sole voter's goes on.
         """
         row = self.row(node)

@@ -107,8 +107,10 @@ def _may_ack(record: Position, nodes: Sequence[int]) -> list[z3.BoolRef]:
 
 
 def open_facts(key: Position, nodes: Sequence[int]) -> z3.BoolRef:
-    """A key is open if enough voters of its set have acknowledged it or may do so still, and the
-    keys before it in its epoch are: it is appended when they have been committed.
+    """Give the facts about open keys.
+
+    A key is open if enough voters of its set have acknowledged it or may do so still, and the keys
+    before it in its epoch are: it is appended when they have been committed.
     """
     own = majority(members(key, nodes), _may_ack(key, nodes))
     before = z3.Implies(key.last.top == key.top, _OPEN(*base(key.last)))
@@ -143,8 +145,10 @@ _SAID: Final = {"AdjacentSets": adjacent_sets, "OneChangeAtATime": one_change_at
 
 
 class _Contest:
-    """A candidate n of an epoch with its log; a record of another epoch that is watched, with the
-    last key up to it; and the winner of an epoch that is not earlier.
+    """A candidate n of an epoch with its log, against an earlier winner.
+
+    Also a record of another epoch that is watched, with the last key up to it, and the winner of an
+    epoch that is not earlier.
     """
 
     def __init__(self, nodes: Sequence[int], parts: Sequence[str] = PARTS) -> None:
@@ -246,8 +250,10 @@ def _of_once(c: _Contest) -> tuple[list[z3.BoolRef], z3.BoolRef]:
 
 
 def _of_late(c: _Contest) -> tuple[list[z3.BoolRef], z3.BoolRef]:
-    """What is assumed, and that no record of the epoch is open which the candidate wins when a
-    later one has been won. Of those the earliest is looked at.
+    """Give what is assumed of the earliest open record.
+
+    No record of the epoch is open which the candidate wins when a later one has been won. Of those
+    the earliest is looked at.
     """
     nodes, winner = c.nodes, begins(c.later)
     mine, theirs = base(c.log.last), winner.last

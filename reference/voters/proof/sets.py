@@ -116,8 +116,10 @@ def is_key(at: Position) -> z3.BoolRef:
 
 
 def passes(at: Position, record: Position) -> z3.BoolRef:
-    """A log that has the key before a Voters record, and whose own last one is an earlier one, has
-    none behind that key."""
+    """Say that a log without the key's record has none behind that key.
+
+    The log has the key before a Voters record, and its own last one is an earlier one.
+    """
     known = z3.And(at.has(base(record)), at.last.below(record))
     return z3.Implies(known, at.last.same(base(record).last))
 

@@ -1,4 +1,4 @@
-"""Why one voter at a time: what every argument about two majorities rests on (docs/proofs.md)."""
+"""Why one voter at a time: what every argument about two majorities rests on."""
 
 from __future__ import annotations
 
