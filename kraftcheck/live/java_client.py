@@ -2,9 +2,9 @@
 
 It alone has an epoch for each transaction (KIP-890), and share groups (KIP-932). One program in
 Java (kafka/Producers.java, kafka/ShareConsumers.java) runs all clients of a kind, and reads from
-lines what to do. It differs from librdkafka, so that histories mean the same: it may try for longer
-than its delivery timeout to open or to end a transaction, so we wait no longer than is asked. Consumers are
-librdkafka's: what is read is told by positions, which they have as well.
+lines what to do. It may try for longer than its delivery timeout to open or to end a transaction;
+we wait no longer than is asked, as for librdkafka, so that histories mean the same. Other consumers
+are librdkafka's: what is read is told by positions, which they have as well.
 """
 
 from __future__ import annotations
