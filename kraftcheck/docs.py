@@ -36,6 +36,7 @@ from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
 from kraftcheck.traces.checkers.atomicity import ACROSS
 from kraftcheck.traces.checkers.groups import GROUPS
+from kraftcheck.traces.checkers.shares import SHARES
 from kraftcheck.traces.cover import life_cycles
 from kraftcheck.traces.foreign.describe import tables
 from kraftcheck.traces.foreign.profiles import Entry, names, read_profile
@@ -169,6 +170,11 @@ def group_anomalies() -> str:
     return _anomalies(GROUPS)
 
 
+def share_anomalies() -> str:
+    """Those of share groups."""
+    return _anomalies(SHARES)
+
+
 def _anomalies(meanings: Mapping[str, str]) -> str:
     rows = []
     for name, meaning in meanings.items():
@@ -215,6 +221,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
+    "share_anomalies": share_anomalies,
     "foreign": foreign,
     "profile": profile,
     "recording": recording,

@@ -44,6 +44,13 @@ A member of a consumer group tells its rebalances, what it has processed and wha
     commit-offsets   argument: the same; from there on the group goes on
     leave            argument: (group, ()); the consumer is closed
 
+A member of a share group (KIP-932) acknowledges records one by one. `key` is the partition, None
+for a poll without a record.
+
+    share-poll       argument: the group  result: ((offset, value, delivery count or None), ...)
+    acknowledge      argument: (group, ((offset, one of ACKNOWLEDGEMENTS), ...)); its outcome is
+                     that of the partition: an acknowledgement without an answer may take effect
+
 Values are those of traces/values.py, which are equal only if they are of one kind: 1 is not `true`.
 """
 
@@ -74,6 +81,11 @@ CALLBACKS: Final = (ASSIGNED, REVOKED, LOST)
 MEMBER_OPERATIONS: Final = (*CALLBACKS, "processed", "commit-offsets", "leave")
 GROUP_OPERATIONS: Final = (*MEMBER_OPERATIONS, "send-offsets", "committed")
 """All that tell of a group, whether its members tell of themselves or not."""
+SHARE_POLL: Final = "share-poll"
+ACKNOWLEDGE: Final = "acknowledge"
+SHARE_OPERATIONS: Final = (SHARE_POLL, ACKNOWLEDGE)
+ACCEPT, RELEASE, REJECT, RENEW = "accept", "release", "reject", "renew"
+ACKNOWLEDGEMENTS: Final = (ACCEPT, RELEASE, REJECT, RENEW)
 NOT_COMMITTED: Final = -1
 """In the place of an offset: the group has committed none."""
 READ_UNCOMMITTED: Final = "read_uncommitted"

@@ -20,7 +20,7 @@ from kraftcheck.traces.checkers.assessment import Report, name_of
 from kraftcheck.traces.checkers.check import check_log
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import LOG_OPERATIONS, History
+from kraftcheck.traces.history import LOG_OPERATIONS, SHARE_POLL, History
 from kraftcheck.traces.report.judged import JudgedHistory, Object
 from kraftcheck.traces.rows import Rows, rows_of
 
@@ -46,7 +46,7 @@ def judge_log(
     path = Path(history.source)
     try:
         rows = rows_of(history)
-        if not rows.f.any_of(LOG_OPERATIONS).any():
+        if not rows.f.any_of((*LOG_OPERATIONS, SHARE_POLL)).any():
             raise BadInput("no operation on a partition's log")
         terms = terms or terms_of(path, rows, options)
         found = check_log(

@@ -49,16 +49,21 @@ CONFIGURATION: Final[Mapping[str, str]] = {
     "unclean_election": "unclean.leader.election.enable of the topic",
     "isolation": "of consumers: `read_uncommitted` or `read_committed`",
     "reads_from": "`leader`; `follower`: each consumer from one; `any`: each request from any",
-    "consumers": "`assign`; `subscribe`; `listen`: they subscribe and report their rebalances",
+    "consumers": "`assign`; `subscribe`; `listen`: they subscribe and report their rebalances; "
+    "`share`: a share group",
     "one_client": "some process reads a partition to which it appends",
     "asks_latest": "some process reads a partition and asks for its end",
     "goes_back": "some process reads again from before where it had read to",
     "compaction": "`none`, `keyed` (each value is a pair of key and value) or `keys-unknown`",
     "late_requests": "a producer of TV1 continues after a request without an answer",
-    "reset": "auto.offset.reset of consumers that subscribe: `earliest`, `latest` or `none`",
+    "reset": "auto.offset.reset of consumers that subscribe, and share.auto.offset.reset: "
+    "`earliest`, `latest` or `none`",
     "rebalance_s": "seconds for which a partition may be without a member",
     "transaction_s": "transaction.timeout.ms of producers, in seconds",
     "ending_s": "seconds for which a producer may wait for the end of its transaction",
+    "lock_s": "group.share.record.lock.duration.ms, in seconds",
+    "delivery_limit": "group.share.delivery.count.limit",
+    "stall_s": "seconds for which a share group may be shown nothing while records wait",
 }
 ENVELOPE: Final[Mapping[str, str]] = {
     "leader_moves": "number of new leaders after the first, elected from the ISR or ELR",

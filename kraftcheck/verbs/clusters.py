@@ -141,11 +141,11 @@ def cluster_heal(**options: Any) -> int:
 )
 @click.option(
     "--workload",
-    type=click.Choice(["log", "groups", "transactions"]),
+    type=click.Choice(["log", "groups", "shares", "transactions"]),
     default="log",
     show_default=True,
     help="What clients do. log: consumers read all partitions; groups: they share them; "
-    "transactions: producers are transactional.",
+    "shares: they are a share group (--client java); transactions: producers are transactional.",
 )
 @click.option(
     "--client",
@@ -153,7 +153,7 @@ def cluster_heal(**options: Any) -> int:
     default="confluent-kafka",
     show_default=True,
     help="The clients' library. java: Apache Kafka's own producers, with an epoch for each "
-    "transaction (KIP-890), and librdkafka's consumers.",
+    "transaction (KIP-890), and librdkafka's consumers; alone with share groups (KIP-932).",
 )
 @click.option(
     "--api-version",
@@ -232,6 +232,8 @@ def record(
         raise click.UsageError("--min-insync-replicas is above --replication-factor")
     if plan["workload"] == "transactions" and (plan["acks"] != "all" or not plan["idempotent"]):
         raise click.UsageError("--workload transactions needs --acks all, and idempotence")
+    if plan["workload"] == "shares" and plan["client"] != "java":
+        raise click.UsageError("--workload shares needs --client java, which has share groups")
     if plan["acks"] != "all":
         plan["idempotent"] = False
     plan["make_topic"] = not plan.pop("existing_topic")

@@ -54,6 +54,8 @@ _WORDS: Final = (
 
 Compaction = Literal["none", "keys-unknown", "keyed"]
 """Whether a topic is compacted (cleanup.policy), and whether its history tells records' keys."""
+Consumers = Literal["assign", "subscribe", "listen", "share"]
+"""What consumers do to be given partitions, and what they tell of it."""
 Reset = Literal["earliest", "latest", "none"]
 """Where a group begins in a partition of which it has committed nothing (auto.offset.reset)."""
 
@@ -77,8 +79,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     reads_from: Literal["leader", "follower", "any"] = "leader"
     """The leader; one follower for each consumer (KIP-392); or any replica at each request."""
-    consumers: Literal["assign", "subscribe", "listen"] = "assign"
-    """Whether they subscribe, and whether they then tell of their rebalances (listen)."""
+    consumers: Consumers = "assign"
+    """Whether they subscribe, whether they then tell of their rebalances (listen), and whether
+    some are a share group (share).
+    """
     one_client: bool = True
     """Some process both appends and reads, so that it can miss its own record."""
     asks_latest: bool = False
@@ -97,7 +101,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     unanswered request without initialising again.
     """
     reset: Reset = "latest"
-    """Of subscribers."""
+    """Of subscribers, and of share groups."""
     rebalance_s: float = 350.0
     """How long a partition may be without a member, in seconds: session.timeout.ms,
     max.poll.interval.ms and a heartbeat.
@@ -107,6 +111,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     ending_s: float = 130.0
     """How long a producer may wait for the end of its transaction, or for its turn: that, a sweep
     of its coordinator and max.block.ms.
+    """
+    lock_s: float = 30.0
+    """group.share.record.lock.duration.ms of share groups, in seconds."""
+    delivery_limit: int = 5
+    """group.share.delivery.count.limit of share groups."""
+    stall_s: float = 300.0
+    """How long a share group may deliver nothing of a partition that has records to deliver, in
+    seconds: all deliveries of a record, each until its lock ends, and as much for failovers.
     """
 
 
@@ -464,11 +476,20 @@ TABLE: Final[tuple[Row, ...]] = (
     Row(
         "member",
         "consumers subscribe",
-        lambda c, _: _partition(c) and c.consumers != "assign",
+        lambda c, _: _partition(c) and c.consumers in ("subscribe", "listen"),
         "a removed member continues until it learns of it; for a commit the coordinator checks the "
         "membership, not what the member owns or was shown",
         "G8, G27, G30; KIP-848",
         allows=("zombie-overlap", "commit-by-non-owner", "commit-beyond"),
+    ),
+    Row(
+        "share-moved",
+        "consumers are a share group, and a leader moved or a connection broke",
+        lambda c, e: c.consumers == "share" and (_moved(e) or e.network_partitions > 0),
+        "a new leader of a share partition has neither its locks nor the deliveries that were not "
+        "stored; the end of a connection releases what its member held",
+        "SH1, SH2, SH30; KIP-932",
+        allows=("double-acquisition", "count-repeated", "over-delivered"),
     ),
 )
 """Every cause for a weaker promise, the gravest first."""

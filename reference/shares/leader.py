@@ -143,10 +143,10 @@ class ShareLeaderHandlers:
         within = [o for o in asked if not self.rules.skips(row, o)]
         if not within:
             return Outcome(row, _answers(m, "NONE"))
-        if m.last >= row.end:
-            return Outcome(row, _answers(m, "INVALID_REQUEST"))
-        if not all(self.rules.may_acknowledge(row.cells[o - 1], m.source) for o in within):
-            return Outcome(row, _answers(m, "INVALID_RECORD_STATE"))
+        if m.last >= row.end or not all(
+            self.rules.may_acknowledge(row.cells[o - 1], m.source) for o in within
+        ):
+            return Outcome(row, _answers(m, self.rules.refused_as(row, m)))
         states = {o: self._acked_as(m.kind, row.cells[o - 1].count) for o in within}
         after, write = self._moving(row, states, m.source, m.first, m.last, m.kind)
         at_once = () if self.rules.answer_waits(row) else _answers(m, "NONE")

@@ -12,6 +12,7 @@ from kraftcheck.reference.kit.protocol import (
     NodeKind,
     Protocol,
     Substitution,
+    Witness,
     World,
     by_node,
 )
@@ -165,6 +166,7 @@ SHARES: Final = Protocol(
     rules=(ShareRules,),
     handler_classes=(ShareCoordinatorHandlers, ShareLeaderHandlers, ShareConsumerHandlers),
     sometimes=tuple(sometimes.all),
+    witness=Witness("SharePartition", fewest=1, most=3, usual=2),
     coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, latest_records),
     world=World(
         constants={

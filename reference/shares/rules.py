@@ -9,8 +9,10 @@ from collections.abc import Collection
 from typing import Final
 
 from kraftcheck.reference.shares.messages import (
+    AckError,
     CellState,
     DeliveredRecord,
+    ShareAcknowledge,
     StoredCell,
     StoredState,
     WriteShareGroupState,
@@ -101,6 +103,10 @@ class ShareRules:
         Kafka skips all before the start offset (SH15).
         """
         return offset < row.start and offset < row.log_start
+
+    def refused_as(self, row: ShareLeader, m: ShareAcknowledge) -> AckError:
+        """The error of an acknowledgement that is refused (SH15)."""
+        return "INVALID_REQUEST" if m.last >= row.end else "INVALID_RECORD_STATE"
 
     def answer_waits(self, row: ShareLeader) -> bool:
         """An acknowledgement is answered after its write (SH19)."""

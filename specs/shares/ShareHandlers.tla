@@ -216,9 +216,8 @@ Step_HandleShareAcknowledge(n, row, m) ==
               write |-> write]
   IN CASE row.phase # "Active" -> Outcome(row, {Answers(m, "NOT_LEADER_OR_FOLLOWER")})
        [] within = {} -> Outcome(row, {Answers(m, "NONE")})
-       [] m.last >= row.end -> Outcome(row, {Answers(m, "INVALID_REQUEST")})
-       [] \E o \in within : ~MayAcknowledge(row.cells[o], m.source) ->
-            Outcome(row, {Answers(m, "INVALID_RECORD_STATE")})
+       [] m.last >= row.end \/ \E o \in within : ~MayAcknowledge(row.cells[o], m.source) ->
+            Outcome(row, {Answers(m, RefusedAs(row, m))})
        [] AnswerWaits(row) ->
             Outcome([moved EXCEPT !.pending = @ \cup {ack}], {write})
        [] OTHER -> Outcome([moved EXCEPT !.pending = @ \cup {ack}], {write, Answers(m, "NONE")})

@@ -87,6 +87,9 @@ MayAcknowledge(cell, member) ==
 (* before the start offset.)                                                *)
 Skips(row, offset) == offset < row.start /\ offset < row.logStart
 
+(* SH15.  The error of an acknowledgement that is refused.                  *)
+RefusedAs(row, m) == IF m.last >= row.end THEN "INVALID_REQUEST" ELSE "INVALID_RECORD_STATE"
+
 (* SH19.  An acknowledgement is answered after its write.                   *)
 AnswerWaits(row) == TRUE
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.clients.promises import (
     NOTHING,
     Configuration,
+    Consumers,
     Envelope,
     Level,
     Promise,
@@ -35,10 +36,11 @@ from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
+from kraftcheck.traces.checkers.shares import as_fetches, judged as of_shares, sent_in, shares_of
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import CALLBACKS, History
+from kraftcheck.traces.history import CALLBACKS, SHARE_OPERATIONS, History
 from kraftcheck.traces.rows import NULL, Rows, history_of, rows_of
 
 SECOND: Final = {"ns": 10**9, "us": 10**6}
@@ -103,6 +105,13 @@ def check_log(
     """
     rows = rows_of(history)
     unit = SECOND.get(rows.time_unit)
+    sharing = None if rows.objects is None else shares_of(rows.objects)
+    share_complete = complete
+    if sharing is not None:
+        if not rows.f.are("fetch").any():
+            # Only share groups read, and what they left out is judged with them.
+            complete = False
+        rows = rows_of(as_fetches(sharing.history))
     replaced = configuration.compaction != "none"
     once, logs, transactions = rows, rows, None
     if rows.objects is not None or gaps:  # Only histories with gaps have transactions.
@@ -134,6 +143,12 @@ def check_log(
     if members is not None:
         among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
         report = _with(report, among, len(members.spans.place))
+    if sharing is not None:
+        sharing = sharing._replace(sent=sent_in(once, logs))
+        among = of_shares(
+            sharing, promise, configuration, unit, level=level, complete=share_complete
+        )
+        report = _with(report, among, sum(map(len, sharing.records.values())))
     return report
 
 
@@ -205,8 +220,11 @@ def configuration_in(history: History | Rows) -> Configuration:
     appending, asking, reading = (np.unique(who[each]) for each in (append, latest, fetch))
     one_client = np.isin(appending, np.concatenate((asking, reading))).any()
     steps = in_steps(rows)
+    consumers: Consumers = "listen" if listening else "subscribe" if subscribed else "assign"
+    if rows.f.any_of(SHARE_OPERATIONS).any():
+        consumers = "share"
     return Configuration(
-        consumers="listen" if listening else "subscribe" if subscribed else "assign",
+        consumers=consumers,
         one_client=bool(one_client),
         asks_latest=bool(np.isin(asking, reading).any()),
         goes_back=_goes_back(rows, who, fetch),

@@ -7,7 +7,8 @@ operations are given a process of their own: whoever timed out may still be at w
 
 A member of a consumer group has callbacks, which its library runs while the client polls or closes:
 they may be within an operation that is open, and hold others; whoever commits and times out stays
-the member that it is.
+the member that it is. So may the acknowledgements of a member of a share group, which end in any
+order: the value that was acknowledged names the one that ends.
 
 The order of lines is the order of events, as for Jepsen's own checkers. Where times are equal or go
 back (loggers of several threads), a time is one unit after the one before, so that the order of
@@ -28,11 +29,13 @@ from kraftcheck.traces.formats.edn import Tagged, keyword
 from kraftcheck.traces.formats.keys import key_of
 from kraftcheck.traces.formats.text import INT64, TIMES, shown
 from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
     CALLBACKS,
     FAIL,
     INDETERMINATE,
     MEMBER_OPERATIONS,
     OK,
+    SHARE_OPERATIONS,
     Annotation,
     HistoryError,
 )
@@ -209,12 +212,12 @@ def record(path: str, events: Iterable[Event]) -> Recording:
         if not stack:
             what = f"process {process} completes {shown(event.f)}, which it did not invoke"
             raise HistoryError(path, event.line, what)
-        begun, at = stack.pop()
+        begun, at = stack.pop(_ending(event, stack))
         if begun.f != event.f:
             what = f"completes {shown(event.f)}, but line {begun.line} invoked {shown(begun.f)}"
             raise HistoryError(path, event.line, f"process {process} {what}")
         ends[at] = (event, time)
-        if event.kind == "info" and event.f not in MEMBER_OPERATIONS:
+        if event.kind == "info" and event.f not in (*MEMBER_OPERATIONS, *SHARE_OPERATIONS):
             renamed.retire(process)
     if not starts:
         raise HistoryError(path, 0, "no client operation: a history has at least one")
@@ -283,7 +286,23 @@ def _invoked(events: list[Event]) -> list[Event]:
 
 def _within(event: Event, outer: Event) -> bool:
     """Whether an operation may be invoked while another one of its process is open."""
-    return event.f in CALLBACKS or outer.f in CALLBACKS
+    both = (event.f, outer.f)
+    return ACKNOWLEDGE in both or not set(both).isdisjoint(CALLBACKS)
+
+
+def _ending(event: Event, stack: list[tuple[Event, int]]) -> int:
+    """Return which of a process's open operations a completion ends.
+
+    It is the last one; where there are acknowledgements, the last of its verb, and of those the
+    last with its value.
+    """
+    if ACKNOWLEDGE not in {event.f, stack[-1][0].f}:
+        return -1
+    for at in range(len(stack) - 1, -1, -1):
+        begun = stack[at][0]
+        if begun.f == event.f and (event.f != ACKNOWLEDGE or begun.value == event.value):
+            return at
+    return -1
 
 
 class _Renamed:

@@ -26,6 +26,8 @@ from kraftcheck.traces.history import (
     INDETERMINATE,
     MEMBER_OPERATIONS,
     OK,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
     TRANSACTION_OPERATIONS,
     History,
     Operation,
@@ -131,6 +133,8 @@ def _values(
     if first.f in MEMBER_OPERATIONS:
         asked = _member_value(first)
         return first.f, asked, asked, {}
+    if first.f in SHARE_OPERATIONS:
+        return first.f, *_share_values(operations), {}
     if history.model == "partition-log":
         return _log_values(operations)
     if transactional:
@@ -172,6 +176,17 @@ def _member_value(operation: Operation) -> tuple[Any, Any]:
     if operation.f in CALLBACKS:
         return group, tuple(map(key_named, named))
     return group, _named(named) if operation.f != "leave" else None
+
+
+def _share_values(operations: list[Operation]) -> tuple[Any, Any]:
+    first = operations[0]
+    if first.f == SHARE_POLL:
+        told = {key_named(each.key): each.result for each in operations if each.key is not None}
+        answered = first.outcome == OK
+        return (first.argument, None), (first.argument, told if answered else None)
+    rows = ((key_named(each.key), *row) for each in operations for row in each.argument[1])
+    asked = (first.argument[0], tuple(rows))
+    return asked, asked
 
 
 def _named(offsets: tuple[tuple[str | None, int], ...]) -> tuple[tuple[Any, int], ...]:

@@ -14,12 +14,15 @@ from kraftcheck.traces.formats.parts import Part, asked_and_told, refuse
 from kraftcheck.traces.formats.text import INT64, shown
 from kraftcheck.traces.history import (
     ABORT,
+    ACKNOWLEDGEMENTS,
     CLIENT_OPERATIONS,
     COMMIT,
     ISOLATIONS,
     MEMBER_OPERATIONS,
     NOT_COMMITTED,
     OK,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
     TRANSACTION_OPERATIONS,
     HistoryError,
     Operation,
@@ -31,7 +34,10 @@ IGNORED: Final = ("debug-topic-partitions",)
 ENDS: Final = ("latest", "earliest")
 """Our own verbs, that ask where a log ends and begins."""
 OF_LOGS: Final = frozenset(
-    (*CLIENT_OPERATIONS, *TRANSACTION_OPERATIONS, *MEMBER_OPERATIONS, *ENDS, *IGNORED)
+    (
+        *(*CLIENT_OPERATIONS, *TRANSACTION_OPERATIONS, *MEMBER_OPERATIONS, *SHARE_OPERATIONS),
+        *(*ENDS, *IGNORED),
+    )
 )
 """Verbs of a log workload, but for what sends, polls, or does both."""
 Positions = dict[str | None, int | None]
@@ -53,6 +59,8 @@ def log_parts(placed: bool, path: str, call: Call) -> Iterator[Part]:
         yield _transaction_part(path, call)
     elif f in MEMBER_OPERATIONS:
         yield _member_part(path, call)
+    elif f in SHARE_OPERATIONS:
+        yield from _delivered(path, call) if f == SHARE_POLL else _acknowledged(path, call)
     elif f not in IGNORED:
         raise refuse(path, call, f"{shown(f)} is no operation of a partition's log")
 
@@ -145,6 +153,51 @@ def _member_part(path: str, call: Call) -> Part:
         raise refuse(path, call, f"{f} of {shown(asked)}, not of {what}")
     keys = asked[1] if f != "leave" else ()
     return Part(f, None, (asked[0], tuple(key_of(key) for key in keys)), None)
+
+
+def _delivered(path: str, call: Call) -> Iterator[Part]:
+    """Read `[group nil]`, completed with `[group {k [[offset v count] ...]}]`.
+
+    The count may be left out.
+    """
+    asked = call.invocation.value
+    if type(asked) is not tuple or len(asked) != 2:
+        raise refuse(path, call, f"{SHARE_POLL} of {shown(asked)}, not of [group nil]")
+    group = _checked(path, call, asked[0])
+    told = call.completion.value if call.completion and call.outcome == OK else (asked[0], None)
+    if type(told) is not tuple or len(told) != 2 or not isinstance(told[1], dict | None):
+        what = f"{SHARE_POLL} answered {shown(told)}, not [group map]"
+        raise refuse(path, call, what, told=True)
+    for key, records in (told[1] or {None: ()}).items():
+        found = []
+        for each in records if type(records) is tuple else (records,):
+            if type(each) is not tuple or len(each) not in (2, 3) or not _is_offset(each[0]):
+                raise refuse(path, call, f"{shown(each)} is no [offset value count]", told=True)
+            count = each[2] if len(each) == 3 else None
+            if count is not None and (not _is_offset(count) or count < 1):
+                what = f"delivery count of offset {each[0]} is {shown(count)}, not 1 or more"
+                raise refuse(path, call, what, told=True)
+            found.append((each[0], _checked(path, call, each[1]), count))
+        result = tuple(found) if call.outcome == OK else None
+        yield Part(SHARE_POLL, key_of(key), group, result)
+
+
+def _acknowledged(path: str, call: Call) -> Iterator[Part]:
+    """`[group [[k offset type] ...]]`: a part for each key."""
+    asked, _ = asked_and_told(path, call)
+    rows = asked[1] if type(asked) is tuple and len(asked) == 2 else None
+    found: dict[str | None, list[tuple[int, str]]] = {}
+    for each in rows if type(rows) is tuple and rows else (rows,):
+        if type(each) is not tuple or len(each) != 3 or not _is_offset(each[1]):
+            what = f"{shown(asked)}, not of [group [[key offset type] ...]]"
+            raise refuse(path, call, f"{call.invocation.f} of {what}")
+        kind = word(each[2]) if isinstance(each[2], str) else each[2]
+        if kind not in ACKNOWLEDGEMENTS:
+            there = ", ".join(ACKNOWLEDGEMENTS)
+            raise refuse(path, call, f"acknowledgement {shown(each[2])} is none of {there}")
+        found.setdefault(key_of(each[0]), []).append((each[1], kind))
+    for key, records in found.items():
+        yield Part(call.invocation.f, key, (asked[0], tuple(records)), None)
 
 
 def mark_of(path: str, call: Call) -> str | None:

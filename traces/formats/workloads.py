@@ -13,7 +13,7 @@ The workloads are told by their verbs, over the whole history:
     txn of [:append k v] [:r k [...]]    list-append
     txn of [:w k v] [:r k v]             register, one for each key; also where read and write have
                                          such values [jepsen.tests.long-fork]
-    send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]
+    send poll txn of [:send k v] [:poll] partition-log [jepsen.tests.kafka]; also share-poll
 
 Transactions of logs are one operation, `txn`, as Jepsen has them, or told step by step: `init`,
 `begin`, `send`, `poll`, `send-offsets` and `end`, each with its number under the key `txn`. Members
@@ -58,6 +58,7 @@ from kraftcheck.traces.history import (
     CLIENT_OPERATIONS,
     NOT_COMPARED,
     OK,
+    SHARE_POLL,
     TRANSACTION_OPERATIONS,
     History,
     HistoryError,
@@ -149,7 +150,7 @@ def _as_set(operation: Operation) -> Operation:
 def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     verbs = {call.invocation.f for call in calls}
     micro = set(_micro_verbs(calls))
-    if micro & {"send", "poll"} or (verbs & {"send", "poll"}):
+    if micro & {"send", "poll"} or (verbs & {"send", "poll", SHARE_POLL}):
         return "partition-log", partial(log_parts, has_places(calls))
     if verbs & set(TRANSACTION_OPERATIONS) and verbs <= OF_LOGS:
         return "partition-log", partial(log_parts, False)  # cut off before anything was sent

@@ -1,9 +1,10 @@
-"""Producers by Kafka's own client, which alone has an epoch for each transaction (KIP-890).
+"""Run producers and share consumers of Kafka's own client.
 
-It is one program in Java for all of them (kafka/Producers.java), told by lines what to do. What it
-does otherwise than librdkafka, so that histories mean the same: it may try for longer than its
-delivery timeout to open or to end a transaction, so we wait no longer than is asked. Consumers are
-librdkafka's: what is read is told by positions, which they have as well.
+It alone has an epoch for each transaction (KIP-890), and share groups (KIP-932). One program in
+Java (kafka/Producers.java, kafka/ShareConsumers.java) runs all clients of a kind, and reads from
+lines what to do. It may try for longer than its delivery timeout to open or to end a transaction;
+we wait no longer than is asked, as for librdkafka, so that histories mean the same. Other consumers
+are librdkafka's: what is read is told by positions, which they have as well.
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from kraftcheck.kafka.live.artifacts import ArtifactError, libraries, version
-from kraftcheck.kafka.live.confluent import Confluent, ConfluentReader
-from kraftcheck.kafka.live.library import ClientError, Ending, LibraryError, Options, SendResult
-from kraftcheck.kafka.live.witness.jars import program
+from kraftcheck.live.artifacts import ArtifactError, libraries, version
+from kraftcheck.live.confluent import Confluent, ConfluentReader
+from kraftcheck.live.library import (
+    Answered,
+    ClientError,
+    Ending,
+    LibraryError,
+    Options,
+    SendResult,
+    Shown,
+)
+from kraftcheck.live.witness.jars import program
 
 PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Producers.java"
+SHARES: Final = PROGRAM.with_name("ShareConsumers.java")
 JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 START_S: Final = 60.0
 SLACK_S: Final = 5.0
@@ -44,7 +54,7 @@ class Java:
 
     def __init__(self) -> None:
         self._consumers = Confluent()
-        self._program: _Program | None = None
+        self._programs: dict[Path, _Program] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[Java], tuple[()]]:
@@ -57,21 +67,32 @@ class Java:
 
     def sender(self, bootstrap: str, options: Options) -> JavaSender:
         """Raises LibraryError: it does not start, or there is more than plain connections."""
+        return JavaSender(self._run(PROGRAM, options), bootstrap, options)
+
+    def sharer(self, bootstrap: str, group: str, options: Options) -> JavaSharer:
+        """A member of a share group, which begins at the start of each log.
+
+        Raises LibraryError: as `sender`. ClientError: it cannot be made.
+        """
+        return JavaSharer(self._run(SHARES, options), bootstrap, group, options)
+
+    def _run(self, source: Path, options: Options) -> _Program:
         if any(name.startswith(SECURED) for name in options):
             raise LibraryError("the Java client has plain connections only: take another client")
         with self._lock:
-            if self._program is None or not self._program.runs:
-                self._program = _Program()
-            return JavaSender(self._program, bootstrap, options)
+            known = self._programs.get(source)
+            if known is None or not known.runs:
+                known = self._programs[source] = _Program(source)
+            return known
 
     def reader(self, bootstrap: str, group: str, options: Options) -> ConfluentReader:
         return self._consumers.reader(bootstrap, group, options)
 
 
-def command() -> list[str]:
+def command(source: Path = PROGRAM) -> list[str]:
     """What starts the program. Raises LibraryError."""
     try:
-        return [program("java"), *JVM, "-cp", f"{libraries()}/*", str(PROGRAM)]
+        return [program("java"), *JVM, "-cp", f"{libraries()}/*", str(source)]
     except ArtifactError as error:
         raise LibraryError(str(error)) from None
 
@@ -79,9 +100,9 @@ def command() -> list[str]:
 class _Program:
     """The program, and who waits for an answer of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Path) -> None:
         self._process = subprocess.Popen(
-            command(),
+            command(source),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -103,7 +124,7 @@ class _Program:
         return self._process.poll() is None
 
     def join(self) -> str:
-        """The name of one more producer."""
+        """The name of one more client."""
         name = f"p{next(self._names)}"
         self._waiting[name] = queue.SimpleQueue()
         return name
@@ -115,7 +136,7 @@ class _Program:
             self._process.stdin.flush()
 
     def hear(self, name: str, seconds: float) -> list[str]:
-        """The words of the next answer to this producer. Raises queue.Empty: none in that time."""
+        """The words of the next answer to this client. Raises queue.Empty: none in that time."""
         if not self.runs and self._waiting[name].empty():
             return [f"!{DIED}"]
         return self._waiting[name].get(timeout=seconds).split()
@@ -189,6 +210,54 @@ class JavaSender:
         except queue.Empty:
             self._late = True
             return ["!timed-out"]
+
+
+class JavaSharer:
+    """A member of a share group. What its methods raise is a ClientError."""
+
+    def __init__(
+        self, client: _Program, bootstrap: str, group: str, options: Options, seconds: float = 60.0
+    ) -> None:
+        self._program, self._name, self._seconds = client, client.join(), seconds
+        settings = {"bootstrap.servers": bootstrap, "group.id": group, **options}
+        self.answered: list[Answered] = []
+        """Since it was looked at last."""
+        self._ask(seconds, "new", *(f"{name}={value}" for name, value in settings.items()))
+        self._ask(seconds, "earliest", group)
+
+    def subscribe(self, topic: str) -> None:
+        self._ask(self._seconds, "subscribe", topic)
+
+    def poll(self, seconds: float) -> list[Shown]:
+        words = self._ask(self._seconds, "poll", str(int(1000 * seconds)))
+        found = (word.split(":") for word in words if word.startswith("record:"))
+        return [Shown(int(p), int(o), int(c), bytes.fromhex(v)) for _, p, o, c, v in found]
+
+    def acknowledge(self, records: Sequence[tuple[int, int, str]]) -> None:
+        """records: partition, offset and type, of the last poll."""
+        self._ask(self._seconds, "acknowledge", *(str(word) for each in records for word in each))
+
+    def commit(self) -> None:
+        self._ask(self._seconds, "commit")
+
+    def close(self) -> None:
+        self._ask(self._seconds, "close")
+
+    def _ask(self, seconds: float, *words: str) -> list[str]:
+        self._program.say(self._name, *words)
+        try:
+            told = self._program.hear(self._name, seconds + SLACK_S)
+        except queue.Empty:
+            raise ClientError("timed-out") from None
+        for word in told:
+            kind, *parts = word.split(":")
+            if kind in ("acked", "committed"):
+                error = None if parts[-1] == "ok" else parts[-1]
+                offset = int(parts[1]) if kind == "acked" else None
+                self.answered.append(Answered(int(parts[0]), offset, error))
+        if told[-1].startswith("!"):
+            raise ClientError(told[-1].removeprefix("!"))
+        return told
 
 
 def _told(word: str) -> SendResult:

@@ -9,7 +9,7 @@ has others translates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 Options = Mapping[str, Any]
 
@@ -123,6 +123,46 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
+class Answered(NamedTuple):
+    """What became of an acknowledgement, of one record or of all that a commit sent.
+
+    offset: None: all. error: None: it succeeded.
+    """
+
+    partition: int
+    offset: int | None
+    error: str | None
+
+
+class Shown(NamedTuple):
+    """A record that a share group delivered."""
+
+    partition: int
+    offset: int
+    times: int
+    """Its delivery count; 0: not told."""
+    value: bytes
+
+
+class Sharer(Protocol):
+    """A member of a share group with connections of its own. Its methods raise ClientError."""
+
+    answered: list[Answered]
+    """Acknowledgements that were answered since this was emptied."""
+
+    def subscribe(self, topic: str) -> None: ...
+
+    def poll(self, seconds: float) -> list[Shown]: ...
+
+    def acknowledge(self, records: Sequence[tuple[int, int, str]]) -> None:
+        """records: partition, offset and type, of the last poll."""
+        ...
+
+    def commit(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Configured:
     """A library whose clients have further options, which give way to those of a recording."""
 
@@ -140,6 +180,12 @@ class Configured:
     def reader(self, bootstrap: str, group: str, options: Options) -> Reader:
         return self._library.reader(bootstrap, group, {**self._options, **options})
 
+    def sharer(self, bootstrap: str, group: str, options: Options) -> Sharer:
+        """Raises LibraryError: the library has no share groups."""
+        if not isinstance(self._library, Sharing):
+            raise LibraryError("only Apache Kafka's client has share groups: --client java")
+        return self._library.sharer(bootstrap, group, {**self._options, **options})
+
 
 class Library(Protocol):
     """Makes producers and consumers. bootstrap: addresses, separated by commas."""
@@ -152,3 +198,12 @@ class Library(Protocol):
     def sender(self, bootstrap: str, options: Options) -> Sender: ...
 
     def reader(self, bootstrap: str, group: str, options: Options) -> Reader: ...
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A library that has share groups."""
+
+    def sharer(self, bootstrap: str, group: str, options: Options) -> Sharer:
+        """A member of a share group that begins at the start of each log. Raises LibraryError."""
+        ...

@@ -30,19 +30,20 @@ import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from kraftcheck.kafka.live import datalog, facts, grouplog, metadata, txnlog
-from kraftcheck.kafka.live.apart import Apart
-from kraftcheck.kafka.live.behind import Behind
-from kraftcheck.kafka.live.clients import Setting, read_all
-from kraftcheck.kafka.live.cluster import Cluster, ClusterError
-from kraftcheck.kafka.live.crew import Crew
-from kraftcheck.kafka.live.faults import DOWN, Called, Fault, Nemesis, disturb
-from kraftcheck.kafka.live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
-from kraftcheck.kafka.live.libraries import load
-from kraftcheck.kafka.live.library import ClientError, Configured, Library, LibraryError
-from kraftcheck.kafka.live.properties import without_secrets as written
-from kraftcheck.kafka.live.rest import settle
-from kraftcheck.kafka.live.topics import (
+from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.live.apart import Apart
+from kraftcheck.live.behind import Behind
+from kraftcheck.live.clients import Setting, read_all
+from kraftcheck.live.cluster import Cluster, ClusterError
+from kraftcheck.live.crew import Crew
+from kraftcheck.live.faults import DOWN, Called, Fault, Nemesis, disturb
+from kraftcheck.live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
+from kraftcheck.live.libraries import load
+from kraftcheck.live.library import ClientError, Configured, Library, LibraryError
+from kraftcheck.live.properties import without_secrets as written
+from kraftcheck.live.rest import settle
+from kraftcheck.live.sharers import drain
+from kraftcheck.live.topics import (
     MIN_ISR,
     UNCLEAN,
     Standing,
@@ -55,8 +56,10 @@ from kraftcheck.kafka.live.topics import (
 )
 from kraftcheck.kafka.live.workloads import WORKLOADS, group_of
 
+SHARES = "shares"
 TRANSACTIONS = "transactions"
-"""The workload whose producers write in transactions (WORKLOADS)."""
+"""The workloads whose consumers are a share group, and whose producers write in transactions
+(WORKLOADS)."""
 INSTANCE = "group.instance.id"
 TOLD_S = 0.5
 REBALANCE_S = 350.0
@@ -191,7 +194,8 @@ def record(
                 at_rest = cluster is None or _settled(cluster, plan)
             faults = nemesis.faults if nemesis else []
             told("reading everything once more")
-            complete = (read_all(setting, {}) and at_rest) or None
+            drained = plan.workload != SHARES or drain(setting, group_of(plan.topic), {})
+            complete = (read_all(setting, {}) and at_rest and drained) or None
             lines = journal.lines
         # Logs on disks hold what was there before as well.
         own = there is None or not there.records
@@ -328,7 +332,7 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "unclean_election": plan.unclean_election,
         "isolation": "read_committed",
         "reads_from": "leader",
-        "consumers": "listen" if plan.workload == "groups" else "assign",
+        "consumers": {"groups": "listen", SHARES: "share"}.get(plan.workload, "assign"),
         "reset": "earliest",
         "rebalance_s": REBALANCE_S,
         "transaction_s": TRANSACTION_S,
@@ -451,7 +455,7 @@ def _with_topic(bootstrap: str, plan: Plan, patience: float) -> tuple[Plan, Stan
         there = standing(bootstrap, plan.properties, admin, plan.topic, plan.partitions)
     except TopicError as error:
         raise RecordingError(str(error)) from None
-    if there.records and plan.workload == "groups":
+    if there.records and plan.workload in ("groups", SHARES):
         raise RecordingError(
             f"topic {plan.topic} has records already, and members of a group would begin with "
             "those: name a topic without any"

@@ -1,8 +1,9 @@
-"""Run the clients of a recording: of a log, of a group that shares it, of transactions.
+"""Run the clients of a recording: of a log, a group, a share group, or transactions.
 
 log: producers, and consumers that are assigned every partition. groups: consumers subscribe and
-commit what they have read, so that partitions move between them. transactions: producers write
-several records at once or not at all, and abort some on purpose.
+commit what they have read, so that partitions move between them. shares: members of a share group
+accept, release, reject and renew single records. transactions: producers write several records at
+once or not at all, and abort some on purpose.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kraftcheck.kafka.live.clients import Setting, ask_offsets, connected, consume, produce
-from kraftcheck.kafka.live.library import ClientError, Sender
-from kraftcheck.kafka.live.members import Member
+from kraftcheck.live.clients import Setting, ask_offsets, connected, consume, produce
+from kraftcheck.live.library import ClientError, Sender
+from kraftcheck.live.members import Member
+from kraftcheck.live.sharers import Member as Sharer
 
 Role = Callable[[Setting, int, Mapping[str, Any]], None]
 
@@ -23,6 +25,8 @@ POLLS = (60, 240)
 """From joining to leaving."""
 COMMITS = 0.7
 """Of polls, the share after which a member commits."""
+EXPLICIT = 0.5
+"""Of members of share groups, the share that acknowledges explicitly."""
 AGAIN_S = 0.5
 """From a producer that could not begin to the next."""
 
@@ -55,6 +59,23 @@ def subscribe(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
                 if setting.done.is_set():
                     break
                 member.poll()
+                if draw.random() < COMMITS:
+                    member.commit()
+        finally:
+            member.leave()
+
+
+def share(setting: Setting, at: int, options: Mapping[str, Any]) -> None:
+    """Run members of the topic's share group, one after the other; half acknowledge explicitly."""
+    draw = random.Random(at)
+    while not setting.done.is_set():
+        explicit = draw.random() < EXPLICIT
+        member = Sharer(setting, group_of(setting.topic), options, explicit=explicit)
+        try:
+            for _ in range(draw.randint(*POLLS)):
+                if setting.done.is_set():
+                    break
+                member.poll(draw)
                 if draw.random() < COMMITS:
                     member.commit()
         finally:
@@ -129,5 +150,6 @@ def _initialised(
 WORKLOADS: Mapping[str, Workload] = {
     "log": Workload(produce, consume),
     "groups": Workload(produce, subscribe, apart=True),
+    "shares": Workload(produce, share),
     "transactions": Workload(transact, consume),
 }

@@ -72,6 +72,7 @@ COMPONENTS: Final = {
     "groups": Component(
         "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), since="4.0"
     ),
+    "shares": Component("kafka.server.share.Leader", ("shares",), since="4.2"),
 }
 """By protocol or composition; the log on disk; a transactional producer that is told errors."""
 

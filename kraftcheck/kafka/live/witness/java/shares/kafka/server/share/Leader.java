@@ -1,0 +1,558 @@
+package kafka.server.share;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kafka.server.ReplicaManager;
+import kraftcheck.witness.Json;
+import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
+import kraftcheck.witness.Node;
+import org.apache.kafka.clients.consumer.internals.ShareAcquireMode;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.coordinator.group.GroupConfigManager;
+import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
+import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
+import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
+import org.apache.kafka.server.share.fetch.AcquisitionLockTimerTask;
+import org.apache.kafka.server.share.fetch.InFlightBatch;
+import org.apache.kafka.server.share.fetch.InFlightState;
+import org.apache.kafka.server.share.fetch.RecordState;
+import org.apache.kafka.server.share.fetch.ShareAcquiredRecords;
+import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
+import org.apache.kafka.server.share.persister.DeleteShareGroupStateParameters;
+import org.apache.kafka.server.share.persister.DeleteShareGroupStateResult;
+import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
+import org.apache.kafka.server.share.persister.InitializeShareGroupStateResult;
+import org.apache.kafka.server.share.persister.PartitionFactory;
+import org.apache.kafka.server.share.persister.PartitionStateBatchData;
+import org.apache.kafka.server.share.persister.Persister;
+import org.apache.kafka.server.share.persister.PersisterStateBatch;
+import org.apache.kafka.server.share.persister.ReadShareGroupStateParameters;
+import org.apache.kafka.server.share.persister.ReadShareGroupStateResult;
+import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
+import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryResult;
+import org.apache.kafka.server.share.persister.TopicData;
+import org.apache.kafka.server.share.persister.WriteShareGroupStateParameters;
+import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.server.util.timer.Timer;
+import org.apache.kafka.server.util.timer.TimerTask;
+import org.apache.kafka.server.util.timer.TimerTaskEntry;
+
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * The leader of a share partition, whichever broker it is: a SharePartition of Kafka, and another one
+ * after it was dropped. What is the host's: the log, of which each record is a batch of its own; the
+ * persister, which is answered by the schedule; locks, which run out when they are told to; and what
+ * SharePartitionManager does with a share partition, which is to make it and to drop it.
+ *
+ * No error comes as the answer to the write of a lock: Kafka goes on whatever it is, and the
+ * specification drops the share partition.
+ */
+public final class Leader extends Node {
+    private static final int LEADER = -2;
+    private static final int COORDINATOR = 0;
+    private static final int NOBODY = -1;
+    private static final int LOCK_MS = 30_000;
+    private static final int MOST = 500;
+    private static final TopicIdPartition OF =
+            new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
+    private static final List<String> KINDS = List.of("", "ACCEPT", "RELEASE", "REJECT");
+    private static final Map<String, String> STATES = Map.of("AVAILABLE", "Available", "ACQUIRED", "Acquired",
+            "ACKNOWLEDGED", "Acknowledged", "ARCHIVED", "Archived");
+
+    private final int records;
+    private final int maxDelivery;
+    private final int maxInFlight;
+    private final int maxLeaders;
+    private final int maxIncarnations;
+    private final GroupConfigManager configs = configs();
+    private final Persister persister = new Held();
+    private final Timer timer = new Locks();
+    private final ReplicaManager replicas = Mirror.standInOf(ReplicaManager.class, (self, method, in) ->
+            switch (method.getName()) {
+                case "completeDelayedShareFetchRequest" -> null;
+                case "equals" -> self == in[0];
+                default -> throw new AssertionError("nobody asks replicas for " + method);
+            });
+
+    private int highWatermark;
+    private int logStart = 1;
+    private int leaderEpoch = 1;
+    private int incarnation = 1;
+    /** Null: nobody has fetched yet. */
+    private SharePartition partition;
+    private CompletableFuture<ReadShareGroupStateResult> reading;
+    private final List<Write> writes = new ArrayList<>();
+    /** Of what is made in this step. */
+    private Ack asking;
+    private boolean wrote;
+    private boolean disabled;
+
+    /** An acknowledgement, or of nobody what the end of a session releases. */
+    private record Ack(int source, int first, int last, String kind) { }
+
+    /** A write without an answer; ack: what waits for it, or null. */
+    private record Write(Map<String, Object> form, String text, int incarnation, Ack ack,
+            CompletableFuture<WriteShareGroupStateResult> answer) { }
+
+    public static List<Node> nodes(JsonNode constants) {
+        return List.of(new Leader(constants));
+    }
+
+    private Leader(JsonNode constants) {
+        super(LEADER);
+        records = constants.get("records").asInt();
+        maxDelivery = constants.get("maxDelivery").asInt();
+        maxInFlight = constants.get("maxInFlight").asInt();
+        maxLeaders = constants.get("maxLeaders").asInt();
+        maxIncarnations = constants.get("maxIncarnations").asInt();
+        highWatermark = records;
+        tableOfInputs();
+        tableOfFields();
+        begin();
+    }
+
+    private static GroupConfigManager configs() {
+        var all = Utils.mergeConfigs(List.of(GroupCoordinatorConfig.CONFIG_DEF, ShareGroupConfig.CONFIG_DEF));
+        var given = new AbstractConfig(all, Map.of(), false);
+        var config = new GroupCoordinatorConfig(given);
+        return Mirror.made(GroupConfigManager.class, Map.of(), config, Mirror.made(ShareGroupConfig.class, given));
+    }
+
+    private static String name(int member) {
+        return "m" + member;
+    }
+
+    private static int member(String name) {
+        return name.isEmpty() ? NOBODY : Integer.parseInt(name.substring(1));
+    }
+
+    // --- Inputs
+
+    private void tableOfInputs() {
+        inputs.put("ShareFetch", in -> () -> fetch(in.get("source").asInt()));
+        inputs.put("ShareAcknowledge", in -> () -> acknowledge(new Ack(in.get("source").asInt(),
+                in.get("first").asInt(), in.get("last").asInt(), in.get("kind").asText())));
+        inputs.put("ReadShareGroupStateResponse", in -> () -> loaded(in));
+        inputs.put("WriteShareGroupStateResponse", this::written);
+        inputs.put("LockTimeout", in -> lock(in.get("offset").asInt()));
+        inputs.put("SessionEnd", in -> isActive() ? () -> endSession(in.get("member").asInt()) : null);
+        inputs.put("RetryPersister", in -> this::retry);
+        inputs.put("GiveUpWrite", in -> {
+            List<Write> those = those(in.get("write"));
+            return those.isEmpty() ? null : () -> those.forEach(each -> answer(each, Errors.COORDINATOR_NOT_AVAILABLE));
+        });
+        inputs.put("MoveLeader", in -> leaderEpoch == maxLeaders ? null : () -> {
+            drop();
+            leaderEpoch++;
+        });
+        inputs.put("Recreate", in -> partition == null || incarnation >= maxIncarnations ? null : this::drop);
+        inputs.put("ProduceBatch", in -> highWatermark == records ? null : () -> highWatermark++);
+        inputs.put("MoveLogStart", in -> {
+            int to = in.get("to").asInt();
+            return logStart < to && to <= highWatermark ? () -> logStart = to : null;
+        });
+    }
+
+    private boolean isActive() {
+        return phase().equals("Active");
+    }
+
+    /** What SharePartitionManager does with a share partition that is of no use any more. */
+    private void drop() {
+        if (partition != null) {
+            partition.markFenced();
+        }
+        partition = null;
+        reading = null;
+        incarnation++;
+    }
+
+    private void fetch(int member) {
+        if (partition == null) {
+            List<Object> given = new ArrayList<>(since44());
+            given.addAll(0, List.of("g", OF, leaderEpoch, maxInFlight, maxDelivery, LOCK_MS,
+                    timer, Time.SYSTEM, persister, replicas, configs, SharePartition.SharePartitionState.EMPTY,
+                    Mirror.standInOf(SharePartitionManager.SharePartitionListener.class, Leader::unheard),
+                    Mirror.standInOf(SharePartitionMetrics.class, Leader::unheard)));
+            partition = Mirror.made(SharePartition.class, given.toArray());
+            partition.maybeInitialize();
+            return;
+        }
+        if (!isActive()) {
+            ignored = "Initializing";
+            return;
+        }
+        boolean may = partition.canAcquireRecords();
+        long next = partition.nextFetchOffset();
+        if (next > highWatermark) {
+            ignored = "NoRecords";
+        } else if (!may) {
+            ignored = "AtLimit";
+        } else if (next < logStart) {
+            partition.updateCacheAndOffsets(logStart);
+            deliver(member, List.of());
+        } else {
+            FetchPartitionData data = new FetchPartitionData(Errors.NONE, highWatermark + 1, logStart, batch(next),
+                    Optional.empty(), OptionalLong.empty(), Optional.empty(), OptionalInt.empty(), false);
+            ShareAcquiredRecords found = partition.acquire(name(member), ShareAcquireMode.BATCH_OPTIMIZED, MOST, MOST,
+                    next, data, FetchIsolation.HIGH_WATERMARK);
+            if (found.acquiredRecords().isEmpty()) {
+                ignored = "AtLimit";
+                return;
+            }
+            List<Object> shown = new ArrayList<>();
+            found.acquiredRecords().forEach(each -> {
+                for (long offset = each.firstOffset(); offset <= each.lastOffset(); offset++) {
+                    shown.add(Json.fields("offset", offset, "count", each.deliveryCount(),
+                            "leaderEpoch", leaderEpoch, "incarnation", incarnation));
+                }
+            });
+            deliver(member, shown);
+        }
+    }
+
+    /** In place of the replica manager, and what is new: the queue of dead letters is off. */
+    private List<Object> since44() {
+        Class<?> configured = Mirror.type(
+                "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider", "java.lang.Object");
+        if (!Mirror.has(configured, "errorsDLQTopicName", 1)) {
+            return List.of();
+        }
+        String share = "org.apache.kafka.server.share.";
+        return List.of(Mirror.standIn(Mirror.type(share + "PartitionMetadataProvider"), Leader::unheard),
+                (Consumer<Object>) waiting -> { }, Mirror.made(configured, configs), (Supplier<Boolean>) () -> false,
+                Mirror.standIn(Mirror.type(share + "dlq.ShareGroupDLQManager"), Leader::unheard));
+    }
+
+    private static Object unheard(Object self, Method method, Object[] in) {
+        return method.getName().equals("equals") ? (Object) (self == in[0]) : null;
+    }
+
+    private static MemoryRecords batch(long offset) {
+        MemoryRecordsBuilder made = MemoryRecords.builder(
+                ByteBuffer.allocate(256), Compression.NONE, TimestampType.CREATE_TIME, offset, 1);
+        made.appendWithOffset(offset, 0L, new byte[0], new byte[0]);
+        return made.build();
+    }
+
+    private void acknowledge(Ack ack) {
+        if (!isActive()) {
+            tell(ack, Errors.NOT_LEADER_OR_FOLLOWER);
+            return;
+        }
+        byte type = (byte) KINDS.indexOf(ack.kind);
+        asking = ack;
+        partition.acknowledge(name(ack.source), List.of(new ShareAcknowledgementBatch(ack.first, ack.last, List.of(type))))
+                .whenComplete((nothing, problem) -> tell(ack, errorOf(problem)));
+    }
+
+    private static Errors errorOf(Throwable problem) {
+        return problem == null ? Errors.NONE
+                : Errors.forException(problem instanceof CompletionException ? problem.getCause() : problem);
+    }
+
+    private Runnable lock(int offset) {
+        InFlightState cell = isActive() ? cell(offset) : null;
+        AcquisitionLockTimerTask task = cell == null ? null : cell.acquisitionLockTimeoutTask();
+        return task == null || task.hasExpired() ? null : task::run;
+    }
+
+    private void endSession(int member) {
+        asking = new Ack(NOBODY, 0, 0, "RELEASE");
+        partition.releaseAcquiredRecords(name(member));
+        disabled = !wrote;
+    }
+
+    // --- The persister
+
+    /** Who asks it waits until the schedule has an answer. */
+    private final class Held implements Persister {
+        @Override
+        public CompletableFuture<ReadShareGroupStateResult> readState(ReadShareGroupStateParameters asked) {
+            reading = new CompletableFuture<>();
+            tellRead();
+            return reading;
+        }
+
+        @Override
+        public CompletableFuture<WriteShareGroupStateResult> writeState(WriteShareGroupStateParameters asked) {
+            PartitionStateBatchData data =
+                    asked.groupTopicPartitionData().topicsData().get(0).partitions().get(0);
+            List<Object> cells = new ArrayList<>();
+            for (PersisterStateBatch each : data.stateBatches()) {
+                for (long offset = each.firstOffset(); offset <= each.lastOffset(); offset++) {
+                    cells.add(Json.fields("offset", offset, "state", state(each.deliveryState()),
+                            "count", each.deliveryCount()));
+                }
+            }
+            Map<String, Object> form = Json.fields("type", "WriteShareGroupState", "source", LEADER,
+                    "destination", COORDINATOR, "leaderEpoch", data.leaderEpoch(), "incarnation", incarnation,
+                    "stateEpoch", data.stateEpoch(), "start", data.startOffset(), "cells", cells);
+            Write made = new Write(form, Json.text(form), incarnation, asking, new CompletableFuture<>());
+            writes.add(made);
+            wrote = true;
+            sent.add(new Message(COORDINATOR, made.text, null));
+            return made.answer;
+        }
+
+        @Override
+        public CompletableFuture<InitializeShareGroupStateResult> initializeState(InitializeShareGroupStateParameters in) {
+            throw new AssertionError("no share partition initializes its state");
+        }
+
+        @Override
+        public CompletableFuture<DeleteShareGroupStateResult> deleteState(DeleteShareGroupStateParameters in) {
+            throw new AssertionError("no share partition deletes its state");
+        }
+
+        @Override
+        public CompletableFuture<ReadShareGroupStateSummaryResult> readSummary(ReadShareGroupStateSummaryParameters in) {
+            throw new AssertionError("no share partition asks for a summary");
+        }
+
+        @Override
+        public void stop() { }
+    }
+
+    private static String state(byte id) {
+        return STATES.get(RecordState.forId(id).name());
+    }
+
+    private void tellRead() {
+        sent.add(new Message(COORDINATOR, Json.text(Json.fields("type", "ReadShareGroupState", "source", LEADER,
+                "destination", COORDINATOR, "leaderEpoch", leaderEpoch, "incarnation", incarnation)), null));
+    }
+
+    private void loaded(JsonNode in) {
+        if (!phase().equals("Initializing") || in.get("incarnation").asInt() != incarnation) {
+            ignored = "Late";
+            return;
+        }
+        int start = in.get("start").asInt();
+        List<PersisterStateBatch> stored = new ArrayList<>();
+        int offset = 1;
+        for (JsonNode each : in.get("cells")) {
+            String state = each.get("state").asText().toUpperCase();
+            if (offset >= start && !state.equals("NONE")) {
+                byte id = RecordState.valueOf(state).id();
+                stored.add(new PersisterStateBatch(offset, offset, id, (short) each.get("count").asInt()));
+            }
+            offset++;
+        }
+        Errors error = Errors.valueOf(in.get("error").asText());
+        var found = PartitionFactory.newPartitionAllData(
+                0, in.get("stateEpoch").asInt(), start == 0 ? -1 : start, error.code(), "", stored);
+        reading.complete(new ReadShareGroupStateResult.Builder()
+                .setTopicsData(List.of(new TopicData<>(OF.topicId(), List.of(found)))).build());
+        if (!isActive()) {
+            drop();
+        }
+    }
+
+    private List<Write> those(JsonNode write) {
+        String text = write.toString();
+        return writes.stream().filter(each -> each.text.equals(text) && each.ack != null).toList();
+    }
+
+    /** All acknowledgements that wait for a write are answered with it; of locks one, which nobody awaits. */
+    private Runnable written(JsonNode in) {
+        String text = in.get("write").toString();
+        Errors error = Errors.valueOf(in.get("error").asText());
+        List<Write> those = those(in.get("write"));
+        if (those.isEmpty()) {
+            those = writes.stream().filter(each -> each.text.equals(text)).limit(1).toList();
+            if (those.isEmpty()) {
+                return in.get("write").get("incarnation").asInt() == incarnation && isActive() ? null
+                        : () -> ignored = "Late";
+            }
+            if (error != Errors.NONE) {
+                return null;
+            }
+            if (those.get(0).incarnation != incarnation) {
+                return () -> ignored = "Late";
+            }
+        }
+        List<Write> answered = those;
+        return () -> {
+            answered.forEach(each -> answer(each, error));
+            if (error != Errors.NONE && partition != null && answered.get(0).incarnation == incarnation) {
+                drop();
+            }
+        };
+    }
+
+    private void answer(Write write, Errors error) {
+        writes.remove(write);
+        write.answer.complete(new WriteShareGroupStateResult.Builder().setTopicsData(List.of(new TopicData<>(
+                OF.topicId(), List.of(PartitionFactory.newPartitionErrorData(0, error.code(), ""))))).build());
+    }
+
+    private void retry() {
+        Set<String> again = new LinkedHashSet<>();
+        writes.stream().filter(each -> each.ack != null).forEach(each -> again.add(each.text));
+        again.forEach(text -> sent.add(new Message(COORDINATOR, text, null)));
+        boolean initializing = phase().equals("Initializing");
+        if (initializing) {
+            tellRead();
+        }
+        disabled = again.isEmpty() && !initializing;
+    }
+
+    /** Locks, which run out when they are told to. */
+    private static final class Locks implements Timer {
+        @Override
+        public void add(TimerTask task) {
+            new TimerTaskEntry(task, 0);  // without one it counts as cancelled
+        }
+
+        @Override
+        public boolean advanceClock(long ms) {
+            return false;
+        }
+
+        @Override
+        public int size() {
+            return 0;
+        }
+
+        @Override
+        public void close() { }
+    }
+
+    // --- What is told
+
+    private void tell(Ack ack, Errors error) {
+        sent.add(new Message(ack.source, Json.text(Json.fields("type", "ShareAcknowledgeResponse", "source", LEADER,
+                "destination", ack.source, "error", error.name(), "first", ack.first, "last", ack.last,
+                "kind", ack.kind)), null));
+    }
+
+    private void deliver(int member, List<Object> shown) {
+        sent.add(new Message(member, Json.text(Json.fields("type", "ShareFetchResponse", "source", LEADER,
+                "destination", member, "leaderEpoch", leaderEpoch, "records", shown)), null));
+    }
+
+    // --- The row
+
+    private String phase() {
+        return partition == null ? "Empty"
+                : partition.partitionState() == SharePartition.SharePartitionState.ACTIVE ? "Active" : "Initializing";
+    }
+
+    private void tableOfFields() {
+        fields.put("highWatermark", () -> highWatermark);
+        fields.put("logStart", () -> logStart);
+        fields.put("leaderEpoch", () -> leaderEpoch);
+        fields.put("incarnation", () -> incarnation);
+        fields.put("stateEpoch", () -> isActive() ? partition.stateEpoch() : 0);
+        fields.put("phase", this::phase);
+        fields.put("start", () -> isActive() ? partition.startOffset() : 1);
+        fields.put("end", this::endOfFlight);
+        fields.put("cells", () -> {
+            List<Object> found = new ArrayList<>();
+            for (int offset = 1; offset <= records; offset++) {
+                found.add(form(isActive() ? cell(offset) : null));
+            }
+            return found;
+        });
+        fields.put("gap", () -> window() == null ? 0 : window().gapStartOffset());
+        fields.put("gapEnd", () -> window() == null ? 0 : window().endOffset() + 1);
+        fields.put("pending", () -> {
+            Set<Object> found = new LinkedHashSet<>();
+            writes.stream().filter(each -> each.ack != null).forEach(each -> found.add(Json.fields(
+                    "source", each.ack.source, "first", each.ack.first, "last", each.ack.last,
+                    "kind", each.ack.kind, "write", each.form)));
+            return found;
+        });
+    }
+
+    /** The first offset that is not in flight: Kafka has the last one that is, where there is one. */
+    private long endOfFlight() {
+        if (!isActive()) {
+            return 1;
+        }
+        var last = partition.cachedState().lastEntry();
+        boolean some = last != null && last.getValue().lastOffset() >= partition.startOffset();
+        return some ? partition.endOffset() + 1 : partition.endOffset();
+    }
+
+    /** The window of gaps, as long as it counts. */
+    private SharePartition.GapWindow window() {
+        SharePartition.GapWindow found = isActive() ? partition.persisterReadResultGapWindow() : null;
+        return found != null && found.endOffset() == partition.endOffset() ? found : null;
+    }
+
+    private InFlightState cell(int offset) {
+        var floor = partition.cachedState().floorEntry((long) offset);
+        InFlightBatch batch = floor == null || floor.getValue().lastOffset() < offset ? null : floor.getValue();
+        if (batch == null) {
+            return null;
+        }
+        return batch.offsetState() == null ? Mirror.get(batch, "batchState") : batch.offsetState().get((long) offset);
+    }
+
+    private static Map<String, Object> form(InFlightState cell) {
+        if (cell == null) {
+            return Json.fields("state", "None", "count", 0, "member", NOBODY, "moving", false, "previous", NOBODY,
+                    "expired", false, "final", false);
+        }
+        Object rollback = Mirror.get(cell, "rollbackState");
+        InFlightState previous = rollback == null ? null : Mirror.call(rollback, "state");
+        AcquisitionLockTimerTask task = cell.acquisitionLockTimeoutTask();
+        boolean done = Mirror.<Boolean>get(cell, "isTerminalState");
+        return Json.fields("state", STATES.get(cell.state().name()), "count", cell.deliveryCount(),
+                "member", member(cell.memberId()), "moving", rollback != null,
+                "previous", previous == null ? NOBODY : member(previous.memberId()),
+                "expired", task != null && task.hasExpired(), "final", done);
+    }
+
+    // --- A step
+
+    @Override
+    protected void settle(Runnable call) {
+        asking = null;
+        wrote = false;
+        disabled = false;
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            thrown = e;
+        }
+    }
+
+    @Override
+    protected List<String> lines(String input) {
+        return disabled ? List.of() : List.of(line(input, read(), sent));
+    }
+
+    @Override
+    public void end() {
+        writes.clear();
+    }
+}

@@ -1,0 +1,110 @@
+"""A share partition whose leaders are Kafka's, one after the other; all else is the reference's.
+
+What is left out is in docs/witness.md.
+
+Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kraftcheck.live.witness.host import Host
+from kraftcheck.reference.drivers.options import options_of
+from kraftcheck.reference.shares.messages import (
+    AcknowledgeRecords,
+    AcknowledgeTimeout,
+    ForgetRecord,
+    GiveUpWrite,
+    Input,
+    LockTimeout,
+    MoveLeader,
+    MoveLogStart,
+    MoveShareCoordinator,
+    PollRecords,
+    Recreate,
+    RetryPersister,
+    SessionEnd,
+    StateCommit,
+)
+from kraftcheck.reference.shares.protocol import LEADER_KIND, SHARES
+from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.witness.kafka import Kafka
+from kraftcheck.witness.steered import Declared, KafkaSteered, again, deliver
+
+RECORDS: Final = 5
+MOST: Final = 1000
+"""Of leader epochs, of incarnations, and of epochs of the coordinator's log."""
+
+
+class KafkaShares(KafkaSteered):
+    """A share partition under a schedule."""
+
+    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
+        super().__init__(SHARES, options, host, (LEADER_KIND.name,), {}, (), compares)
+
+
+def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaShares, Stream], bool]:
+    """One of these, whose messages are lost perhaps."""
+
+    def made(schedule: KafkaShares, stream: Stream) -> bool:
+        there = [each for each in schedule.own() if isinstance(each[1].value, kinds)]
+        return bool(there) and schedule.act(*pick(stream, there), lost=lost)
+
+    return made
+
+
+MOVES: Final[dict[Callable[[KafkaShares, Stream], bool], tuple[int, ...]]] = {
+    deliver(500): (60, 120),
+    _some(PollRecords): (20, 40),
+    _some(AcknowledgeRecords): (20, 40),
+    _some(StateCommit): (20, 40),
+    _some(PollRecords, AcknowledgeRecords, lost=True): (0, 4),
+    again: (0, 5),
+    _some(LockTimeout): (0, 10, 25),
+    _some(SessionEnd): (0, 3, 8),
+    _some(ForgetRecord, AcknowledgeTimeout): (0, 5),
+    _some(RetryPersister): (2, 6),
+    _some(GiveUpWrite): (0, 4, 10),
+    _some(MoveLeader): (0, 2, 5),
+    _some(Recreate): (0, 1, 3),
+    _some(MoveShareCoordinator): (0, 2, 5),
+    _some(MoveLogStart): (0, 1, 3),
+}
+"""How often each kind may be taken, of which a run draws one."""
+
+
+class _Leaders(Declared):
+    """See chance.Component."""
+
+    protocol = SHARES
+    kinds = MOVES
+    schedule = KafkaShares
+
+    def settings(self, nodes: int, seed: int) -> Any:
+        """Each record is a batch of its own, so that a lock is one record's."""
+        return options_of(SHARES).of(
+            members=tuple(range(1, nodes + 1)),
+            records=RECORDS,
+            bases=tuple(range(1, RECORDS + 1)),
+            max_delivery=2,
+            max_in_flight=4,
+            latest=False,
+            max_leaders=MOST,
+            max_incarnations=MOST,
+            max_coordinators=MOST,
+        )
+
+    def problem(self, setting: Any) -> str:
+        if len(setting.bases) != setting.records:
+            return "bases: batches of several records, whose lock is one, are not driven"
+        return "latest: where a share partition begins is not driven" if setting.latest else ""
+
+
+SHARE_LEADERS: Final = _Leaders()
+
+
+def component(kafka: Kafka) -> _Leaders:
+    """Those of all versions are driven alike."""
+    return SHARE_LEADERS

@@ -1,0 +1,123 @@
+"""Drive Kafka's share partition, and find faults in it and in the host.
+
+Each fault is found at its step, by name (docs/witness-classes.md).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.exits import HOLDS, VIOLATED
+from kraftcheck.live.witness import jars
+from kraftcheck.witness.shares import SHARE_LEADERS
+from tests.live.patched import Plant, compiled, run, seen, sources
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tlc,
+    pytest.mark.kafka,
+    pytest.mark.xdist_group("witness-shares"),
+]
+HOST = Path(jars.__file__).parent / "java" / "shares"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "witness"
+CELL = "org/apache/kafka/server/share/fetch/InFlightState.java"
+PARTITION = "kafka/server/share/SharePartition.java"
+HOSTED = "kafka/server/share/Leader.java"
+WRITTEN = "HandleWriteShareGroupStateResponse HandleGiveUpWrite"
+
+PLANTS = [
+    Plant(
+        "the limit of deliveries is not applied",
+        CELL,
+        "ops != DeliveryCountOps.DECREASE && deliveryCount >= maxDeliveryCount",
+        "false",
+        "HandleLockTimeout HandleSessionEnd HandleShareAcknowledge",
+        ".state: recorded",
+    ),
+    Plant(
+        "a lock that expires during a write is forgotten",  # KAFKA-19476
+        CELL,
+        "acquisitionLockTimeoutTask != null && acquisitionLockTimeoutTask.hasExpired()",
+        "false",
+        WRITTEN,
+        ".state: recorded",
+    ),
+    Plant(
+        "a failed write leaves the record without its holder",
+        CELL,
+        "memberId = previousState.memberId();",
+        "memberId = EMPTY_MEMBER_ID;",
+        WRITTEN,
+        ".member: recorded",
+    ),
+    Plant(
+        "the gaps of a loaded state are never fetched",  # KAFKA-18494
+        PARTITION,
+        "persisterReadResultGapWindow = new GapWindow(endOffset, gapStartOffset);",
+        "",
+        "HandleReadShareGroupStateResponse",
+        "after.gap",
+    ),
+    Plant(
+        "who is not its holder acknowledges a record",
+        PARTITION,
+        "if (!inFlightBatch.batchMemberId().equals(memberId)) {",
+        "if (false) {",
+        "HandleShareAcknowledge",
+        "INVALID_RECORD_STATE",
+    ),
+]
+HOSTS = [
+    Plant(
+        "the host reads no transitions",
+        HOSTED,
+        '"moving", rollback != null,',
+        '"moving", false,',
+        "HandleShareAcknowledge HandleSessionEnd",
+        ".moving",
+    ),
+    Plant(
+        "the host reads the last offset for the end",
+        HOSTED,
+        "return some ? partition.endOffset() + 1 : partition.endOffset();",
+        "return partition.endOffset();",
+        "HandleShareFetch",
+        "after.end",
+    ),
+]
+ALL = [*PLANTS, *HOSTS]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    folder = tmp_path_factory.mktemp
+    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server")
+    classes = compiled(PLANTS, texts, folder("plant"), SHARE_LEADERS.protocol.name)
+    classes += compiled(HOSTS, HOST, folder("host"), SHARE_LEADERS.protocol.name)
+    return seen(ALL, SHARE_LEADERS, classes, folder("plants"))
+
+
+@pytest.mark.parametrize("plant", ALL, ids=lambda plant: plant.name)
+def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]]) -> None:
+    assert any(plant.field in line for line in said[plant.name]), said[plant.name]
+
+
+def test_by_chance_and_without_the_profile(tmp_path: Path) -> None:
+    words = ("shares", "--runs", "12", "--seed", "12", "--out", str(tmp_path / "o"))
+    found = run(HOLDS, *words)
+    assert found["profile"] == "kafka-4.3" and found["found"]["steps"] > 1000
+    assert {each["entry"] for each in found["known"]} >= {"late-acknowledgement", "held-back"}
+    strict = run(VIOLATED, *words, "--as", "specs", "--differential")
+    assert strict["found"]["rejections"]
+
+
+def test_the_start_offset_goes_back() -> None:
+    """The write of an acknowledgement ends after the log start has passed all that is cached."""
+    found = run(VIOLATED, "replay", str(EXAMPLES / "share-start.moves"))
+    assert (found["violates"], found["as_said"], found["left_out"]) == (
+        *("StartOffsetMonotonic", True),
+        [],
+    )
+    assert "start-returns" in {each["entry"] for each in found["known"]}
