@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kraftcheck.live import sharers
-from kraftcheck.live.clients import Setting
-from kraftcheck.live.confluent import Confluent
-from kraftcheck.live.journal import HISTORY, Journal
-from kraftcheck.live.library import (
+from kraftcheck.kafka.live import sharers
+from kraftcheck.kafka.live.clients import Setting
+from kraftcheck.kafka.live.confluent import Confluent
+from kraftcheck.kafka.live.journal import HISTORY, Journal
+from kraftcheck.kafka.live.library import (
     Answered,
     ClientError,
     LibraryError,
@@ -23,7 +23,7 @@ from kraftcheck.live.library import (
     Sender,
     Shown,
 )
-from kraftcheck.live.sharers import Member
+from kraftcheck.kafka.live.sharers import Member
 from kraftcheck.traces.checkers.shares import shares_of
 from kraftcheck.traces.formats import jsonlines
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.exits import HOLDS, VIOLATED
-from kraftcheck.live.witness import jars
-from kraftcheck.witness.shares import SHARE_LEADERS
+from kraftcheck.kafka.live.witness import jars
+from kraftcheck.kafka.witness.shares import SHARE_LEADERS
 from tests.live.patched import Plant, compiled, run, seen, sources
 
 pytestmark = [

@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from kraftcheck.live.artifacts import ArtifactError, libraries, version
-from kraftcheck.live.confluent import Confluent, ConfluentReader
-from kraftcheck.live.library import (
+from kraftcheck.kafka.live.artifacts import ArtifactError, libraries, version
+from kraftcheck.kafka.live.confluent import Confluent, ConfluentReader
+from kraftcheck.kafka.live.library import (
     Answered,
     ClientError,
     Ending,
@@ -29,7 +29,7 @@ from kraftcheck.live.library import (
     SendResult,
     Shown,
 )
-from kraftcheck.live.witness.jars import program
+from kraftcheck.kafka.live.witness.jars import program
 
 PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Producers.java"
 SHARES: Final = PROGRAM.with_name("ShareConsumers.java")

@@ -30,20 +30,20 @@ import msgspec
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from kraftcheck.live import datalog, facts, grouplog, metadata, txnlog
-from kraftcheck.live.apart import Apart
-from kraftcheck.live.behind import Behind
-from kraftcheck.live.clients import Setting, read_all
-from kraftcheck.live.cluster import Cluster, ClusterError
-from kraftcheck.live.crew import Crew
-from kraftcheck.live.faults import DOWN, Called, Fault, Nemesis, disturb
-from kraftcheck.live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
-from kraftcheck.live.libraries import load
-from kraftcheck.live.library import ClientError, Configured, Library, LibraryError
-from kraftcheck.live.properties import without_secrets as written
-from kraftcheck.live.rest import settle
-from kraftcheck.live.sharers import drain
-from kraftcheck.live.topics import (
+from kraftcheck.kafka.live import datalog, facts, grouplog, metadata, txnlog
+from kraftcheck.kafka.live.apart import Apart
+from kraftcheck.kafka.live.behind import Behind
+from kraftcheck.kafka.live.clients import Setting, read_all
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.crew import Crew
+from kraftcheck.kafka.live.faults import DOWN, Called, Fault, Nemesis, disturb
+from kraftcheck.kafka.live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
+from kraftcheck.kafka.live.libraries import load
+from kraftcheck.kafka.live.library import ClientError, Configured, Library, LibraryError
+from kraftcheck.kafka.live.properties import without_secrets as written
+from kraftcheck.kafka.live.rest import settle
+from kraftcheck.kafka.live.sharers import drain
+from kraftcheck.kafka.live.topics import (
     MIN_ISR,
     UNCLEAN,
     Standing,

@@ -12,8 +12,8 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from kraftcheck.live.clients import POLL_S, Setting
-from kraftcheck.live.library import ClientError, LibraryError, Sharer, Sharing, Shown
+from kraftcheck.kafka.live.clients import POLL_S, Setting
+from kraftcheck.kafka.live.library import ClientError, LibraryError, Sharer, Sharing, Shown
 
 KINDS: Final = (*("accept",) * 14, *("release",) * 3, "reject", *("renew",) * 2)
 """What a member says of a record, as often as it stands here."""

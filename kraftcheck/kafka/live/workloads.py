@@ -12,10 +12,10 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kraftcheck.live.clients import Setting, ask_offsets, connected, consume, produce
-from kraftcheck.live.library import ClientError, Sender
-from kraftcheck.live.members import Member
-from kraftcheck.live.sharers import Member as Sharer
+from kraftcheck.kafka.live.clients import Setting, ask_offsets, connected, consume, produce
+from kraftcheck.kafka.live.library import ClientError, Sender
+from kraftcheck.kafka.live.members import Member
+from kraftcheck.kafka.live.sharers import Member as Sharer
 
 Role = Callable[[Setting, int, Mapping[str, Any]], None]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kraftcheck.live.witness.host import Host
+from kraftcheck.kafka.live.witness.host import Host
+from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.shares.messages import (
     AcknowledgeRecords,
@@ -30,8 +32,6 @@ from kraftcheck.reference.shares.messages import (
 )
 from kraftcheck.reference.shares.protocol import LEADER_KIND, SHARES
 from kraftcheck.reference.sim.choices import Stream, pick
-from kraftcheck.witness.kafka import Kafka
-from kraftcheck.witness.steered import Declared, KafkaSteered, again, deliver
 
 RECORDS: Final = 5
 MOST: Final = 1000
