@@ -36,13 +36,13 @@ from kraftcheck.reference.classic.types import (
     initial_coordinator,
 )
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     CoordinatorLog,
     Handlers,
     NodeKind,
     Protocol,
     Substitution,
     World,
-    by_node,
 )
 
 COORDINATOR_KIND: Final = NodeKind(
@@ -67,7 +67,7 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: ClassicRules = of(ClassicRules)(constants)
-    return by_node({COORDINATOR: of(CoordinatorHandlers)(rules)}, of(MemberHandlers)(rules))
+    return ByNode({COORDINATOR: of(CoordinatorHandlers)(rules)}, of(MemberHandlers)(rules))
 
 
 def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:

@@ -47,13 +47,13 @@ from kraftcheck.reference.groups.messages import (
     Unsubscribe,
 )
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     CoordinatorLog,
     Handlers,
     NodeKind,
     Protocol,
     Substitution,
     World,
-    by_node,
 )
 
 MOST_RECORDS: Final = 40
@@ -88,7 +88,7 @@ MEMBER_KIND: Final = NodeKind(
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: CommitRules = of(CommitRules)(constants)
     coordinator = of(CommitsCoordinatorHandlers)(rules)
-    return by_node({COORDINATOR: coordinator}, of(CommittingMemberHandlers)(rules))
+    return ByNode({COORDINATOR: coordinator}, of(CommittingMemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself

@@ -101,6 +101,7 @@ from kraftcheck.reference.groups.types import (
     initial_migration,
 )
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -108,7 +109,6 @@ from kraftcheck.reference.kit.protocol import (
     Substitution,
     Witness,
     World,
-    by_node,
 )
 
 MOST_EVENTS, MOST_ENTRIES = 2, 8
@@ -180,7 +180,7 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
         OFFSETS: of(OffsetsHandlers)(rules),
         MIGRATION: of(MigrationHandlers)(rules),
     }
-    return by_node(alone, of(MemberHandlers)(rules))
+    return ByNode(alone, of(MemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself

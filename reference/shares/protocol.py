@@ -7,13 +7,13 @@ from itertools import groupby
 from typing import Any, Final
 
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     CoordinatorLog,
     Handlers,
     NodeKind,
     Protocol,
     Substitution,
     World,
-    by_node,
 )
 from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
@@ -97,7 +97,7 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
         COORDINATOR: of(ShareCoordinatorHandlers)(rules),
         LEADER: of(ShareLeaderHandlers)(rules),
     }
-    return by_node(alone, of(ShareConsumerHandlers)(rules))
+    return ByNode(alone, of(ShareConsumerHandlers)(rules))
 
 
 # --- What comes to nodes by itself
