@@ -41,6 +41,7 @@ from kraftcheck.reference.classic.types import (
 )
 from kraftcheck.reference.kit.membership import MODEL, Membership
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     ClientPromise,
     CoordinatorLog,
     Handlers,
@@ -48,7 +49,6 @@ from kraftcheck.reference.kit.protocol import (
     Protocol,
     Substitution,
     World,
-    by_node,
 )
 
 COORDINATOR_KIND: Final = NodeKind(
@@ -73,7 +73,7 @@ MEMBER_KIND: Final = NodeKind(
 
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: ClassicRules = of(ClassicRules)(constants)
-    return by_node({COORDINATOR: of(CoordinatorHandlers)(rules)}, of(MemberHandlers)(rules))
+    return ByNode({COORDINATOR: of(CoordinatorHandlers)(rules)}, of(MemberHandlers)(rules))
 
 
 def _local(constants: Constants, node: int, row: Any) -> Iterator[Input]:

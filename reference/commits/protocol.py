@@ -50,6 +50,7 @@ from kraftcheck.reference.kit.membership import MODEL, happened
 from kraftcheck.reference.kit.protocol import (
     Answered,
     Asked,
+    ByNode,
     ClientPromise,
     CoordinatorLog,
     Handlers,
@@ -58,7 +59,6 @@ from kraftcheck.reference.kit.protocol import (
     Protocol,
     Substitution,
     World,
-    by_node,
 )
 
 MOST_RECORDS: Final = 40
@@ -95,7 +95,7 @@ MEMBER_KIND: Final = NodeKind(
 def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules: CommitRules = of(CommitRules)(constants)
     coordinator = of(CommitsCoordinatorHandlers)(rules)
-    return by_node({COORDINATOR: coordinator}, of(CommittingMemberHandlers)(rules))
+    return ByNode({COORDINATOR: coordinator}, of(CommittingMemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself

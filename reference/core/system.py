@@ -123,8 +123,8 @@ class NodeMachine(Machine):
 
     def __init__(self, memo: Memo[Any], constants: Any) -> None:
         self.protocol = protocol_of(constants)
-        self.world, self.nodes = world_of(self.protocol), self.protocol.nodes(constants)
-        super().__init__(memo, constants, self.nodes)
+        self.nodes = self.protocol.nodes(constants)
+        super().__init__(memo, constants, (*self.nodes, *self.protocol.earlier))
         self._handle = handlers_for(memo.bug, constants)
 
     def first_row(self, node: int) -> Any:
@@ -190,7 +190,7 @@ class System:
         self, machine: NodeMachine, late: bool = False, joined: Collection[type[Any]] = ()
     ) -> None:
         self.machine, self.late, self._joined = machine, late, joined
-        self.protocol, self.world = machine.protocol, machine.world
+        self.protocol, self.world = machine.protocol, world_of(machine.protocol)
         self.constants, self.nodes = machine.constants, machine.nodes
         self.in_order, self._shared = self.world.in_order, self.protocol.shared
         self._awaited = None if late else self.world.awaited

@@ -24,7 +24,7 @@ from kraftcheck.reference.directories.types import (
 )
 from kraftcheck.reference.hosting.protocol import HOSTING
 from kraftcheck.reference.hosting.rules import HostingRules
-from kraftcheck.reference.kit.protocol import Protocol, Substitution
+from kraftcheck.reference.kit.protocol import Handlers, Protocol, Substitution
 from kraftcheck.reference.moving import protocol as moving
 from kraftcheck.reference.moving.rules import MovingRules
 from kraftcheck.reference.partition.protocol import CONTROLLERS, of_both
@@ -75,14 +75,11 @@ CONTROLLER_KIND: Final = moving.CONTROLLER_KIND._replace(
 )
 
 
-def handlers_of(
-    constants: Constants, of: Substitution
-) -> tuple[DirectoryBrokers, DirectoryController]:
-    """Of brokers and of the controller."""
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules, as_other = of(MovingRules)(constants), constants
     topic = of(ReassignmentHandlers)(as_other, of(ReassignmentRules)(as_other), of)
     brokers = of(DirectoryBrokers)(constants, rules, of(HostingRules)(as_other))
-    return brokers, of(DirectoryController)(constants, rules, topic)
+    return of_both(brokers, of(DirectoryController)(constants, rules, topic))
 
 
 DIRECTORIES: Final = Protocol(
@@ -96,7 +93,7 @@ DIRECTORIES: Final = Protocol(
     nodes=moving.MOVING.nodes,
     apart=moving.MOVING.apart,
     kind_of=lambda constants, node: CONTROLLER_KIND if node in CONTROLLERS else BROKER,
-    handlers=lambda constants, of: of_both(*handlers_of(constants, of)),
+    handlers=_handlers,
     rules=(MovingRules, ReassignmentRules, HostingRules),
     handler_classes=(DirectoryBrokers, DirectoryController),
     properties=PROPERTIES,

@@ -104,6 +104,7 @@ from kraftcheck.reference.groups.types import (
 )
 from kraftcheck.reference.kit.membership import MODEL, Membership
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     ClientPromise,
     CoordinatorLog,
     Handlers,
@@ -112,7 +113,6 @@ from kraftcheck.reference.kit.protocol import (
     Substitution,
     Witness,
     World,
-    by_node,
 )
 
 MOST_EVENTS, MOST_ENTRIES = 2, 8
@@ -184,7 +184,7 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
         OFFSETS: of(OffsetsHandlers)(rules),
         MIGRATION: of(MigrationHandlers)(rules),
     }
-    return by_node(alone, of(MemberHandlers)(rules))
+    return ByNode(alone, of(MemberHandlers)(rules))
 
 
 # --- What comes to nodes by itself

@@ -220,19 +220,19 @@ def correct(base: type[Any]) -> type[Any]:
     return base
 
 
-def by_node(alone: Mapping[int, Any], others: Any) -> Handlers:
-    """Dispatch by node.
+@dataclass(frozen=True, slots=True)
+class ByNode:
+    """Handlers that are dispatched by node."""
 
-    alone: handlers of nodes of which each stands alone, and is not told who it is; others: of all
-    else.
-    """
+    alone: Mapping[int, Any]
+    """Of nodes of which each stands alone, and is not told who it is."""
+    others: Any
+    """Of all else."""
 
-    def step(node: int, row: Any, input: Any) -> Any:
-        if node in alone:
-            return alone[node].step(row, input)
-        return others.step(node, row, input)
-
-    return step
+    def __call__(self, node: int, row: Any, input: Any) -> Any:
+        if node in self.alone:
+            return self.alone[node].step(row, input)
+        return self.others.step(node, row, input)
 
 
 class Asked(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kraftcheck.reference.kit.protocol import Protocol, SharedLog, Substitution
+from kraftcheck.reference.kit.protocol import Handlers, Protocol, SharedLog, Substitution
 from kraftcheck.reference.moving.handlers import MovingBrokers, MovingController
 from kraftcheck.reference.moving.messages import (
     BROKER_INPUTS,
@@ -69,11 +69,11 @@ CONTROLLER_KIND: Final = partition.CONTROLLER_KIND._replace(
 )
 
 
-def handlers_of(constants: Constants, of: Substitution) -> tuple[MovingBrokers, MovingController]:
-    """Of brokers and of the controller."""
+def _handlers(constants: Constants, of: Substitution) -> Handlers:
     rules, as_topic = of(MovingRules)(constants), constants
     topic = of(ReassignmentHandlers)(as_topic, of(ReassignmentRules)(as_topic), of)
-    return of(MovingBrokers)(constants, rules), of(MovingController)(constants, rules, topic)
+    controller = of(MovingController)(constants, rules, topic)
+    return partition.of_both(of(MovingBrokers)(constants, rules), controller)
 
 
 MOVING: Final = Protocol(
@@ -88,7 +88,7 @@ MOVING: Final = Protocol(
     # Their order is in the image of a broker that begins anew.
     apart=lambda constants: tuple([(b,) for b in constants.first_replicas]),
     kind_of=lambda constants, node: CONTROLLER_KIND if node in partition.CONTROLLERS else BROKER,
-    handlers=lambda constants, of: partition.of_both(*handlers_of(constants, of)),
+    handlers=_handlers,
     rules=(MovingRules, ReassignmentRules),
     handler_classes=(MovingBrokers, MovingController),
     properties=PROPERTIES,

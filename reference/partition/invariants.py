@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
-from typing import ClassVar, get_args
+from typing import get_args
 
 from kraftcheck.reference.kit.log import cache_append
 from kraftcheck.reference.kit.properties import Invariant
@@ -76,7 +76,6 @@ def agreement(log: RecordLog, committed: RecordLog) -> int:
 class PartitionChecker:
     """Checks one run. The handlers are those of the run: they say what a client would be told."""
 
-    invariants: ClassVar[tuple[Invariant, ...]] = PARTITION_INVARIANTS
     __slots__ = (
         "_agrees",
         "_committed_values",
@@ -87,16 +86,23 @@ class PartitionChecker:
         "_unproven",
         "handlers",
         "history",
+        "invariants",
     )
 
-    def __init__(self, handlers: BrokerHandlers, names: Collection[str] | None = None) -> None:
-        """`names`: the properties that are judged, all by default."""
+    def __init__(
+        self,
+        handlers: BrokerHandlers,
+        names: Collection[str] | None = None,
+        invariants: tuple[Invariant, ...] = PARTITION_INVARIANTS,
+    ) -> None:
+        """`names`: the properties that are judged, all of `invariants` by default."""
         unknown = set(names or ()) - set(PARTITION_INVARIANT_NAMES)
         assert not unknown, f"no invariants of the partition: {sorted(unknown)}"
         constants = handlers.constants
         self.handlers = handlers
         self.history = PartitionHistory()
-        self._judged = [e for e in self.invariants if names is None or e.name in names]
+        self.invariants = invariants
+        self._judged = [e for e in invariants if names is None or e.name in names]
         self._min_isr = constants.effective_min_isr
         self._agrees = dict.fromkeys(constants.brokers, 0)
         self._images: list[Image] = [handlers.initial.image]

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     Case,
     Handlers,
     Hidden,
@@ -15,7 +16,6 @@ from kraftcheck.reference.kit.protocol import (
     SharedLog,
     Substitution,
     Witness,
-    by_node,
 )
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.controller import PartitionControllerHandlers
@@ -140,7 +140,7 @@ CONTROLLERS: Final = frozenset({CONTROLLER, DEPOSED})
 
 
 def of_both(brokers: BrokerHandlers, controller: PartitionControllerHandlers) -> Handlers:
-    return by_node(dict.fromkeys(CONTROLLERS, controller), brokers)
+    return ByNode(dict.fromkeys(CONTROLLERS, controller), brokers)
 
 
 def _handlers(constants: PartitionConstants, of: Substitution) -> Handlers:

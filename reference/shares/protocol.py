@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from kraftcheck.reference.kit.protocol import (
+    ByNode,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -14,7 +15,6 @@ from kraftcheck.reference.kit.protocol import (
     Substitution,
     Witness,
     World,
-    by_node,
 )
 from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
@@ -98,7 +98,7 @@ def _handlers(constants: Constants, of: Substitution) -> Handlers:
         COORDINATOR: of(ShareCoordinatorHandlers)(rules),
         LEADER: of(ShareLeaderHandlers)(rules),
     }
-    return by_node(alone, of(ShareConsumerHandlers)(rules))
+    return ByNode(alone, of(ShareConsumerHandlers)(rules))
 
 
 # --- What comes to nodes by itself

@@ -71,10 +71,7 @@ class _Machine(PartitionMachine):
 
     def step(self, state: State, input: KnownInput) -> Step | None:
         node, before = state.node, state.row
-        if node == CONTROLLER:
-            outcome: Any = self.controller.step(before, input.value)
-        else:
-            outcome = self.brokers.step(node, before, input.value)
+        outcome = self._handle(node, before, input.value)
         if outcome is None:
             return None
         row = outcome.row

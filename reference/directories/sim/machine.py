@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.bugs.catalog import substitution
-from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
+from kraftcheck.reference.directories.handlers import DirectoryBrokers
 from kraftcheck.reference.directories.messages import (
     ControllerRequestTimeout,
     HeartbeatRequest,
@@ -16,19 +15,15 @@ from kraftcheck.reference.directories.messages import (
     SendAssignReplicasToDirs,
 )
 from kraftcheck.reference.directories.properties import (
-    INVARIANTS,
     is_held_rightly,
     is_served_rightly,
 )
-from kraftcheck.reference.directories.protocol import handlers_of
 from kraftcheck.reference.directories.types import (
     Constants,
     Disks,
-    initial_directory_controller,
-    initial_directory_row,
     is_offline,
 )
-from kraftcheck.reference.moving.sim.machine import MovingChecker, MovingMachine
+from kraftcheck.reference.moving.sim.machine import MovingMachine
 from kraftcheck.reference.moving.types import Constants as MovingConstants
 from kraftcheck.reference.partition.messages import (
     BrokerFlush,
@@ -36,14 +31,10 @@ from kraftcheck.reference.partition.messages import (
     CheckpointHighWatermark,
 )
 from kraftcheck.reference.partition.replay import CommittedBatch
-from kraftcheck.reference.partition.sim.machine import CONTROLLERS, PartitionMachine, PartitionMemo
+from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from kraftcheck.reference.sim.interning import KnownInput
 
 _WRITTEN: Final = (BrokerFlush, CheckpointHighWatermark)
-
-
-class DirectoryChecker(MovingChecker):
-    invariants = INVARIANTS
 
 
 class DirectoryMachine(MovingMachine):
@@ -52,12 +43,6 @@ class DirectoryMachine(MovingMachine):
     brokers: DirectoryBrokers
     constants: Constants
     controller_timeout = ControllerRequestTimeout
-
-    def make_handlers(self, bug: str | None) -> tuple[DirectoryBrokers, DirectoryController]:
-        return handlers_of(self.constants, substitution(bug, self.constants))
-
-    def new_checker(self) -> DirectoryChecker:
-        return DirectoryChecker(self.brokers)
 
     def is_suspicious(self, node: int, old: Any, new: Any) -> bool:
         return (
@@ -69,10 +54,6 @@ class DirectoryMachine(MovingMachine):
     def is_inert(self, before: Any, after: Any, sent: Any) -> bool:
         of = before.directory == after.directory and before.online == after.online
         return of and super().is_inert(before, after, sent)
-
-    def first_row(self, node: int) -> Any:
-        constants, controls = self.constants, node in CONTROLLERS
-        return (initial_directory_controller if controls else initial_directory_row)(constants)
 
     def _wanted(self, node: int, row: Any) -> list[KnownInput]:
         """A broker writes nothing where the directory has failed, and says where a replica is."""

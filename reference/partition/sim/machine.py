@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from kraftcheck.reference.bugs.catalog import substitution
+from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
+from kraftcheck.reference.core.system import NodeMachine
+from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
-from kraftcheck.reference.partition.controller import PartitionControllerHandlers
 from kraftcheck.reference.partition.invariants import (
     PartitionChecker,
     is_harmless,
@@ -18,7 +19,6 @@ from kraftcheck.reference.partition.log import GONE, RecordLog
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
-    DEPOSED,
     METADATA_LOG,
     NO_REQUEST,
     BrokerFlush,
@@ -35,72 +35,59 @@ from kraftcheck.reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
+from kraftcheck.reference.partition.protocol import CONTROLLERS
 from kraftcheck.reference.partition.replay import CommittedBatch, replay
-from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.types import (
     NOBODY,
     UNDEFINED,
     BrokerRow,
     PartitionConstants,
-    initial_controller,
-    initial_row,
     is_up,
 )
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
-from kraftcheck.reference.sim.memo import Machine, Memo, Sent, State, Step
+from kraftcheck.reference.sim.memo import Memo, Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
 LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED, SUSPICIOUS = (
     1 << bit for bit in range(10)
 )
 
-CONTROLLERS = frozenset({CONTROLLER, DEPOSED})
-
 
 def broker_handlers_for(
     bug_id: str | None, constants: PartitionConstants, consulted: Consulted | None = None
 ) -> BrokerHandlers:
     """The handlers of brokers with this bug in them, or in their rules, or the correct ones."""
-    of = substitution(bug_id, constants, consulted)
-    handlers: BrokerHandlers = of(BrokerHandlers)(constants, of(PartitionRules)(constants))
-    return handlers
+    handlers: Any = handlers_for(bug_id, constants, consulted)
+    brokers: BrokerHandlers = handlers.others
+    return brokers
 
 
-class PartitionMachine(Machine):
-    """A partition: its brokers and its controller."""
+class PartitionMachine(NodeMachine):
+    """A partition: its brokers and its controller, and a deposed one."""
 
     controller_timeout: ClassVar[type[Any]] = ControllerRequestTimeout
     """A request to the controller was not answered: directories have a type of their own."""
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
-        super().__init__(memo, constants, (*constants.brokers, CONTROLLER, DEPOSED))
+        super().__init__(memo, constants)
+        handlers: Any = self._handle
+        self.brokers: BrokerHandlers = handlers.others
+        self.controller = handlers.alone[CONTROLLER]
         self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
         self._known_wants: dict[tuple[type[Any], tuple[Any, ...]], KnownInput] = {}
-        self.brokers, self.controller = self.make_handlers(memo.bug)
-
-    def make_handlers(self, bug: str | None) -> tuple[BrokerHandlers, PartitionControllerHandlers]:
-        of = substitution(bug, self.constants)
-        rules = of(PartitionRules)(self.constants)
-        controller = of(PartitionControllerHandlers)(self.constants, rules)
-        return of(BrokerHandlers)(self.constants, rules), controller
 
     def new_checker(self) -> PartitionChecker:
         """Of a run."""
-        return PartitionChecker(self.brokers)
-
-    def first_row(self, node: int) -> Any:
-        constants = self.constants
-        return initial_controller(constants) if node in CONTROLLERS else initial_row(constants)
+        known = tuple([e for e in self.protocol.properties if isinstance(e, Invariant)])
+        return PartitionChecker(self.brokers, invariants=known)
 
     def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
         """What who becomes active knows of the partition: these batches, from the first on."""
         return replay(self.constants, batches, self.first_row(CONTROLLER))
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
-        if node in CONTROLLERS:
-            return self.controller.step(row, input)
-        return self.brokers.step(node, row, input)
+        return self._handle(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
         if node in CONTROLLERS:

@@ -12,7 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System
+from kraftcheck.reference.directories import types as directories
+from kraftcheck.reference.directories.properties import INVARIANTS as OF_DIRECTORIES
+from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.kit.protocol import Composition
+from kraftcheck.reference.moving import types as moving
+from kraftcheck.reference.moving.properties import INVARIANTS as OF_MOVING
 from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders
 from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
@@ -21,11 +26,11 @@ from kraftcheck.reference.partition.properties import (
     history_next,
 )
 from kraftcheck.reference.partition.protocol import PARTITION
-from kraftcheck.reference.partition.sim.machine import broker_handlers_for
+from kraftcheck.reference.partition.sim.machine import PartitionMemo, broker_handlers_for
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.reference.protocols import ProtocolError, _checked
 from kraftcheck.reference.quorum.protocol import QUORUM
-from kraftcheck.reference.sim.memo import State
+from kraftcheck.reference.sim.memo import State, Step
 
 THREE = PartitionConstants((0, 1, 2), min_insync_replicas=2)
 
@@ -81,6 +86,41 @@ def test_metadata_that_is_read_out_of_order_is_found_out(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(System, "readings", missing)
     assert "MetadataLogMatching" in violated(None, 0, 300)
+
+
+def test_the_simulator_s_nodes_take_the_declared_steps() -> None:
+    """Planted: with a bug in them, they take others."""
+    system = System(NodeMemo(PARTITION, None).machine(THREE))
+    others = [PartitionMemo(bug).machine(THREE) for bug in (None, "Z43")]
+    draw, at, differing = random.Random(0), system.initial(), [0, 0]
+    for _ in range(600):
+        moves = [move for move in system.moves(at) if is_bearable(at, move)]
+        effect = system.apply(at, draw.choice(moves))
+        assert effect is not None
+        if effect.step is not None:
+            before, input = effect.step.before, effect.step.input.value
+            for place, machine in enumerate(others):
+                state = machine.state(before.node, machine.interner.row(before.known.row))
+                step = machine.step(state, machine.interner.input(input))
+                differing[place] += step is None or said(step) != said(effect.step)
+        at = effect.after
+    assert differing[0] == 0 < differing[1]
+
+
+def said(step: Step) -> tuple[Any, ...]:
+    return step.after.known.row, [message.value for _, message in step.sent], step.ignored
+
+
+@pytest.mark.parametrize(
+    ("constants", "own"),
+    [
+        (THREE, PARTITION_INVARIANTS),
+        (moving.Constants((0, 1, 2), 2, first_replicas=(0, 1)), OF_MOVING),
+        (directories.Constants((0, 1, 2), 2, first_replicas=(0, 1)), OF_DIRECTORIES),
+    ],
+)
+def test_a_run_is_asked_the_invariants_of_its_protocol(constants: Any, own: Any) -> None:
+    assert DirectoryMemo(None).machine(constants).new_checker().invariants == own
 
 
 def test_it_is_no_part_of_a_composition() -> None:
