@@ -82,19 +82,21 @@ def as_json(data: bytes) -> Lines:
     # Keys: what comes first in a map, or after a comma.
     last = text[np.maximum(starts - 1, 0)]
     key = (last == ord("{")) & (starts > 0)
-    after = np.searchsorted(behind, starts)
-    after[after == len(behind)] = 0
-    if len(behind):
-        key |= (behind[after] == starts) & comma[after]
+    after = np.zeros(len(text), np.bool_)
+    after[behind] = comma
+    key |= after[starts]
     between = (kind[run - 1] == _TOKEN) | (kind[run - 1] == _CLOSE)
     between &= (kind[behind] == _TOKEN) | (kind[behind] == _OPEN)
     between &= run > 0
     run, comma = run[between], comma[between]
-    key_ends = np.zeros(len(text) + 1, np.bool_)
-    key_ends[ends[key]] = True
-    colon = key_ends[run] & ~comma
+    keys = np.flatnonzero(key)
+    after = np.zeros(len(text) + 1, np.bool_)
+    after[ends[keys]] = True
+    colon = after[run] & ~comma
     text[run] = np.where(colon, ord(":"), ord(","))
-    further = _further(text, kind, starts, ends, run[colon])
+    after[run[~colon]] = False
+    keys = keys[after[ends[keys]]]
+    further = _further(text, kind, starts[keys], ends[keys])
     # Quotes around keywords and numbers that are keys; nil takes a letter more.
     word = begin == ord(":")
     number = key & (((begin >= ord("0")) & (begin <= ord("9"))) | (begin == ord("-")))
@@ -132,36 +134,24 @@ def _refuse_words(
         raise Unusual
 
 
-def _further(
-    text: NDArray[np.uint8],
-    kind: NDArray[np.uint8],
-    starts: Ints,
-    ends: Ints,
-    colons: Ints,
-) -> Ints:
-    """Of each line, the entries of inner maps that follow another one.
+def _further(text: NDArray[np.uint8], kind: NDArray[np.uint8], begin: Ints, end: Ints) -> Ints:
+    """Of each line, the entries of inner maps that follow another one. begin, end: of each key.
 
     Raises Unusual: a line has a key twice.
     """
-    brackets = np.flatnonzero((kind == _OPEN) | (kind == _CLOSE))
-    depth = np.cumsum(np.where(kind[brackets] == _OPEN, 1, -1))
-    breaks = np.flatnonzero(kind == _BREAK)
-    line = np.searchsorted(breaks, colons)
-    at = depth[np.searchsorted(brackets, colons) - 1] if len(brackets) else np.empty(0, np.int64)
-    outer = at == 1
-    keys = np.searchsorted(ends, colons[outer])
-    begin, length = starts[keys], ends[keys] - starts[keys]
-    bit = np.int64(1) << key_number(
-        text[begin + 1], text[np.minimum(begin + 2, len(text) - 1)], length
-    )
-    of = line[outer]
+    breaks = kind == _BREAK
+    line = np.cumsum(breaks, dtype=np.int32)[begin]
+    steps = (kind == _OPEN).view(np.int8) - (kind == _CLOSE).view(np.int8)
+    outer = np.cumsum(steps, dtype=np.int32)[begin] == 1
+    of, first, length = line[outer], begin[outer], (end - begin)[outer]
+    second = text[np.minimum(first + 2, len(text) - 1)]
+    bit = np.int64(1) << key_number(text[first + 1], second, length)
     if len(of):
-        first = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
-        if (np.add.reduceat(bit, first) != np.bitwise_or.reduceat(bit, first)).any():
+        at = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
+        if (np.add.reduceat(bit, at) != np.bitwise_or.reduceat(bit, at)).any():
             raise Unusual
-    inner = np.searchsorted(ends, colons[~outer])
-    more = text[np.maximum(starts[inner] - 1, 0)] != ord("{")
-    count: Ints = np.bincount(line[~outer][more], minlength=len(breaks) + 1).astype(np.int64)
+    more = ~outer & (text[np.maximum(begin - 1, 0)] != ord("{"))
+    count: Ints = np.bincount(line[more], minlength=int(breaks.sum()) + 1).astype(np.int64)
     return count
 
 

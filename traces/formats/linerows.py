@@ -50,7 +50,7 @@ OWN: Final = ("assign", "subscribe", *CALLBACKS)
 ENDS: Final = ("latest", "earliest")
 _VERBS: Final = {"send": "append", "poll": "fetch"}
 PIECE: Final = 1 << 20
-CHUNK: Final = 1 << 22
+CHUNK: Final = 1 << 19
 """Bytes that are decoded at once."""
 NOTHING: Final = msgspec.Raw()
 _NAMES: Final = {"from": "froms", "seek-to-beginning?": "rewinds"}
@@ -302,7 +302,7 @@ class _Reader:
         }
         found |= {each: _column(parts, each, order) for each in ("offset", "to", "end", "answered")}
         for each, column in found.items():
-            self.columns.setdefault(each, []).append(column)
+            self.columns.setdefault(each, []).append(_packed(column))
         own = pa.array([each for part in parts for each in _of(part.value, part)])
         self.values[0].append(own.take(pa.array(order)))
         self.values[1].append(pa.array(self.records[1]))
@@ -322,7 +322,7 @@ class _Reader:
 
     def rows(self) -> Rows:
         """All that was fed."""
-        column = {each: np.concatenate(of) for each, of in self.columns.items()}
+        column = {each: _joined(self.columns.pop(each)) for each in list(self.columns)}
         value, returned = self._values()
         order = np.argsort(column["begun"], kind="stable")
         if (order[1:] < order[:-1]).any():
@@ -335,7 +335,8 @@ class _Reader:
             column["offsets"] = column["offsets"][places]
             value = value.take(pa.array(order))
             for each in set(column) - {"calls", "offsets"}:
-                column[each] = column[each][order]
+                if column[each].strides != (0,):
+                    column[each] = column[each][order]
         begun, ended = column["begun"], column["ended"]
         calls = np.sort(column["calls"])
         operation = np.searchsorted(calls, begun)
@@ -357,7 +358,7 @@ class _Reader:
             line=begun + 1,
             number=numbered(operation, words["f"]),
             operation=operation,
-            txn=np.full(len(begun), NULL),
+            txn=np.broadcast_to(np.int64(NULL), len(begun)),
             process=column["process"],
             outcome=Words(column["kind"] - 1, OUTCOMES[1:]),
             invoked=times[begun],
@@ -624,6 +625,25 @@ def _further(line: Any) -> int:
             maps = each if type(each) is list else (each,)
             found += sum(max(len(of) - 1, 0) for of in maps if type(of) is dict)
     return found
+
+
+def _packed(column: Ints) -> NDArray[Any]:
+    """The same in as few bytes as hold it; of one word, no more than that."""
+    if len(column) and (column == column[0]).all():
+        return np.broadcast_to(column[0], len(column))
+    small = np.iinfo(np.int32)
+    fits = len(column) and small.min <= column.min() and column.max() <= small.max
+    return column.astype(np.int32) if fits else column
+
+
+def _joined(pieces: list[NDArray[Any]]) -> Ints:
+    """One column of its pieces."""
+    first = next((each[0] for each in pieces if len(each)), None)
+    if first is not None and all(
+        not len(each) or (each.strides == (0,) and each[0] == first) for each in pieces
+    ):
+        return np.broadcast_to(np.int64(first), sum(map(len, pieces)))
+    return np.concatenate(pieces, dtype=np.int64)
 
 
 _word: Final = lru_cache(1 << 10)(word)
