@@ -42,7 +42,9 @@ PLANTS = [
         "acquisitionLockTimeoutTask != null && acquisitionLockTimeoutTask.hasExpired()",
         "false",
         WRITTEN,
-        ".state: recorded",
+        ".expired: recorded",
+        run=7,
+        moves=400,
     ),
     Plant(
         "a failed write leaves the record without its holder",
@@ -59,6 +61,8 @@ PLANTS = [
         "",
         "HandleReadShareGroupStateResponse",
         "after.gap",
+        run=7,
+        moves=400,
     ),
     Plant(
         "who is not its holder acknowledges a record",
@@ -66,7 +70,9 @@ PLANTS = [
         "if (!inFlightBatch.batchMemberId().equals(memberId)) {",
         "if (false) {",
         "HandleShareAcknowledge",
-        "INVALID_RECORD_STATE",
+        ".moving: recorded",
+        run=2,
+        moves=400,
     ),
 ]
 HOSTS = [
