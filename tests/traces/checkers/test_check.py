@@ -355,6 +355,14 @@ def test_an_append_without_an_offset_is_named_by_where_it_was_read() -> None:
     assert said.endswith("before the append of offset 1 was invoked")
 
 
+def test_a_read_is_named_by_its_verb_and_what_holds_has_no_reason() -> None:
+    sent = call("append", 0, 5, "a", 0)
+    missed = check_history(history(sent, call("latest", 10, 15, None, 0), model=LOG))
+    assert "the latest missed the record" in missed.anomalies[0].certificates[0].sentence
+    read = check_history(history(sent, call("fetch", 10, 15, 0, ((0, "a"),)), model=LOG))
+    assert read.holds and [part.reason for part in read.parts] == [None]
+
+
 def test_offsets_that_are_used_again_hold_what_was_sent() -> None:
     """Two values at an offset are allowed with acks=1; that nobody sent the second is not."""
     acks_one = Configuration(acks="1", retries=False, idempotence=False)
