@@ -70,6 +70,13 @@ def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved(
     assert each["control"] == f"A is told refused{again}"
 
 
+def test_a_late_acknowledgement_is_refused_with_its_change(tmp_path: Path) -> None:
+    """Z416."""
+    [each] = late_acknowledgement.run_cases(changed.classes("Z416", tmp_path))
+    assert each["found"] == each["control"] != ""
+    assert each["found"].startswith("A is told refused")
+
+
 def test_what_a_snapshot_comes_to() -> None:
     """Z125, Z126, Z128, Z111, Z110, Z112 and Z122, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
