@@ -119,6 +119,8 @@ public class Coordinators {
         return switch (name) {
             case "reassigned" -> reassigned(true);
             case "reassigned-control" -> reassigned(false);
+            case "sent" -> !newTopic(new Uuid(2, 2), true);
+            case "sent-control" -> !newTopic(new Uuid(2, 2), false);
             case "refused" -> refused("gone");
             case "refused-control" -> refused(null);
             case "unkept" -> unkept(true);
@@ -663,11 +665,19 @@ public class Coordinators {
 
     // An offset is committed to a topic of this id, and then the coordinator hears that the first is gone.
     private static boolean newTopic(Uuid topic) throws Exception {
+        return newTopic(topic, false);
+    }
+
+    private static boolean newTopic(Uuid topic, boolean sent) throws Exception {
         var broker = new Broker(new Log(), 0);
         var member = new Consumer("m", null);
         settle(broker, member);
         member.topic = topic;
-        member.commit(broker, member.epoch, 7);
+        if (sent) {
+            sends(broker, member, member.epoch, 1, 0, 7);
+            ends(broker, 1);
+        } else
+            member.commit(broker, member.epoch, 7);
         for (var future : broker.runtime.scheduleWriteAllOperation("deletion", shard ->
                 shard.onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC))))) {
             broker.run();

@@ -187,6 +187,10 @@ CASES: Final = {
         "a migration that is refused answers members that wait for a join (K9)",
         {"disturbed-control": "there is no such request"},
     ),
+    "sent": Case(
+        "a late deletion removes what a transaction sent for the topic of the same name (K13)",
+        {"sent-control": "a plain commit, which has the topic's id"},
+    ),
 }
 
 

@@ -127,6 +127,14 @@ def test_kafka_has_the_guards_of_offsets(case: str) -> None:
     assert [came["shown"] for _, came in groups_by_classes.runs(asked)] == [True, False]
 
 
+def test_suspicions_of_reading_are_shown_with_their_controls() -> None:
+    """K1 to K5, K9 and K13 of finds/README.md."""
+    cases = ["refused", "reassigned", "recommitted", "sessions", "unkept", "disturbed", "sent"]
+    asked = [name for case in cases for name in (case, *groups_by_classes.CASES[case].controls)]
+    found = {name: came["shown"] for name, came in groups_by_classes.runs(asked)}
+    assert found == {name: name in cases for name in asked}
+
+
 def test_kafka_has_the_guards_of_sequences() -> None:
     """Of the first batch of a transaction, and of one that waits (Z247, Z248)."""
     came = {case: steps[-1]["came"] for case, steps in runs(1)}
