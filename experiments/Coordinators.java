@@ -117,6 +117,20 @@ public class Coordinators {
 
     private static boolean run(String name) throws Exception {
         return switch (name) {
+            case "reassigned" -> reassigned(true);
+            case "reassigned-control" -> reassigned(false);
+            case "sent" -> !newTopic(new Uuid(2, 2), true);
+            case "sent-control" -> !newTopic(new Uuid(2, 2), false);
+            case "refused" -> refused("gone");
+            case "refused-control" -> refused(null);
+            case "unkept" -> unkept(true);
+            case "unkept-control" -> unkept(false);
+            case "disturbed" -> disturbed(true);
+            case "disturbed-control" -> disturbed(false);
+            case "recommitted" -> recommitted(true);
+            case "recommitted-control" -> recommitted(false);
+            case "sessions" -> sessions(true);
+            case "sessions-control" -> sessions(false);
             case "orphaned" -> orphaned("upgrade");
             case "orphaned-control" -> orphaned("bidirectional");
             case "stamped" -> stamped(true);
@@ -225,6 +239,142 @@ public class Coordinators {
         broker.passes(1_000);
         broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
         return committed(broker) != 7;
+    }
+
+    // K2. A leader's second SyncGroup of one generation is written, too.
+    private static boolean reassigned(boolean again) throws Exception {
+        var first = new Broker(new Log(), 0);
+        var one = new Classic("one", null);
+        var two = new Classic("two", null);
+        settle(first, one);
+        two.heartbeat(first);
+        first.commits = false;
+        one.heartbeat(first);
+        two.heartbeat(first);
+        int end = first.log.size();
+        if (again) {
+            one.reversed = true;
+            one.connects(first);
+        }
+        tell("records of the second request", first.log.size() - end);
+        first.commits = true;
+        first.commit();
+        one.heartbeat(first);
+        two.heartbeat(first);
+        tell("one has " + one.owned + ", two", two.owned);
+        var second = new Broker(first.log, 0);
+        one.heartbeat(second);
+        two.heartbeat(second);
+        tell("after the move one has " + one.owned + ", two", two.owned);
+        two.connects(second);
+        one.heartbeat(second);
+        two.heartbeat(second);
+        var both = new TreeSet<>(one.owned);
+        both.retainAll(two.owned);
+        tell("after two has asked again, one has " + one.owned + " of generation " + one.epoch + ", two " + two.owned + " of " + two.epoch + "; both", both);
+        tell("both commit", List.of(one.commit(second, one.epoch, 10), two.commit(second, two.epoch, 5)));
+        return !both.isEmpty();
+    }
+
+    // K1. A JoinGroup that is refused removes the group from memory, without a record.
+    private static boolean refused(String id) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        member.leave(broker);
+        committed(broker);
+        int end = broker.log.size();
+        if (id != null) {
+            var stranger = new Classic(id, null);
+            stranger.known = id;
+            stranger.join(broker);
+            tell("a classic member with an id joins", Errors.forCode(stranger.joining.get().errorCode()));
+        }
+        tell("records written", broker.log.size() - end);
+        var request = new OffsetCommitRequestData().setGroupId("another").setMemberId("").setGenerationIdOrMemberEpoch(-1)
+            .setTopics(List.of(new OffsetCommitRequestData.OffsetCommitRequestTopic().setName(TOPIC).setTopicId(TOPIC_ID)
+                .setPartitions(List.of(new OffsetCommitRequestData.OffsetCommitRequestPartition().setPartitionIndex(0).setCommittedOffset(1)))));
+        tell("another group commits", errorOf(broker.write("commit", shard -> shard.commitOffset(context(ApiKeys.OFFSET_COMMIT, "x"), request))));
+        long now = committed(broker);
+        var groups = broker.runtime.scheduleReadOperation("list", broker.at, (shard, offset) -> shard.listGroups(List.of(), List.of(), offset)).get();
+        tell("groups there", groups.stream().map(g -> g.groupId() + " " + g.groupType() + " " + g.groupState()).toList());
+        long loaded = committed(new Broker(broker.log, 0));
+        tell("this coordinator tells " + now + ", one that loads the log", loaded);
+        return now != loaded;
+    }
+
+    // K5. The write of a leave fails, and no timer expires the member.
+    private static boolean unkept(boolean leaves) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var one = new Consumer("m", null);
+        var two = new Consumer("n", null);
+        both(broker, one, two);
+        broker.fails = true;
+        if (leaves)
+            one.leave(broker);
+        else
+            one.send(broker, 0);
+        broker.fails = false;
+        for (int i = 0; i < 200; i++) {
+            broker.passes(TICK_MS);
+            two.heartbeat(broker);
+        }
+        tell("ten minutes later n has", two.owned);
+        return two.owned.size() < PARTITIONS;
+    }
+
+    // K9. A migration that is refused answers those that wait for a join.
+    private static boolean disturbed(boolean asks) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var one = new Classic("one", null);
+        one.user = true;
+        var two = new Classic("two", null);
+        settle(broker, one);
+        two.heartbeat(broker);
+        tell("two waits", two.joining != null && !two.joining.isDone());
+        if (asks)
+            new Consumer("c", null).send(broker, 0);
+        boolean told = two.joining.isDone();
+        tell("two is answered", told ? Errors.forCode(two.joining.get().errorCode()) : "not yet");
+        return told;
+    }
+
+    // K3. What an administrator commits to an empty classic group expires with the group.
+    private static boolean recommitted(boolean group) throws Exception {
+        settings = Map.of(GroupCoordinatorConfig.OFFSETS_RETENTION_MINUTES_CONFIG, 1);
+        var broker = new Broker(new Log(), 0);
+        var member = new Classic("m", null);
+        if (group) {
+            settle(broker, member);
+            member.commit(broker, member.epoch, 7);
+            member.leave(broker);
+        }
+        broker.passes(59_000);
+        new Consumer("", null).commit(broker, -1, 9);
+        broker.passes(2_000);
+        broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
+        return committed(broker) != 9;
+    }
+
+    // K4. After a move a classic member has the session timeout of the group.
+    private static boolean sessions(boolean moves) throws Exception {
+        var broker = new Broker(new Log(), 0);
+        var stays = new Classic("stays", null);
+        stays.session = 600_000;
+        var other = new Consumer("other", null);
+        both(broker, stays, other);
+        if (moves)
+            broker = new Broker(broker.log, 0);
+        for (int i = 0; i < 20; i++) {
+            broker.passes(TICK_MS);
+            other.heartbeat(broker);
+        }
+        tell("after a minute other has", other.owned);
+        var before = stays.isMember;
+        stays.heartbeat(broker);
+        tell("stays was member " + before + " and is", stays.isMember + " known as " + stays.known);
+        return other.owned.size() == PARTITIONS || stays.known.isEmpty();
     }
 
     // 4. The group goes back to the classic protocol, and its coordinator moves at once.
@@ -515,11 +665,19 @@ public class Coordinators {
 
     // An offset is committed to a topic of this id, and then the coordinator hears that the first is gone.
     private static boolean newTopic(Uuid topic) throws Exception {
+        return newTopic(topic, false);
+    }
+
+    private static boolean newTopic(Uuid topic, boolean sent) throws Exception {
         var broker = new Broker(new Log(), 0);
         var member = new Consumer("m", null);
         settle(broker, member);
         member.topic = topic;
-        member.commit(broker, member.epoch, 7);
+        if (sent) {
+            sends(broker, member, member.epoch, 1, 0, 7);
+            ends(broker, 1);
+        } else
+            member.commit(broker, member.epoch, 7);
         for (var future : broker.runtime.scheduleWriteAllOperation("deletion", shard ->
                 shard.onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC))))) {
             broker.run();
@@ -937,6 +1095,8 @@ public class Coordinators {
         boolean isMember;
         boolean polls = true;
         boolean tellsGeneration;
+        boolean reversed, user;
+        int session = SESSION_MS;
 
         Classic(String id, String instance) {
             this(id, instance, false);
@@ -1002,7 +1162,7 @@ public class Coordinators {
                 .setMetadata(bytes(metadata)));
             var request = new JoinGroupRequestData()
                 .setGroupId(GROUP).setMemberId(known).setGroupInstanceId(instance)
-                .setSessionTimeoutMs(SESSION_MS).setRebalanceTimeoutMs(REBALANCE_MS)
+                .setSessionTimeoutMs(session).setRebalanceTimeoutMs(REBALANCE_MS)
                 .setProtocolType("consumer").setProtocols(protocols);
             joining = new CompletableFuture<>();
             broker.write("join", shard ->
@@ -1026,7 +1186,7 @@ public class Coordinators {
             if (known.equals(answer.leader())) {
                 var assignments = new ArrayList<SyncGroupRequestData.SyncGroupRequestAssignment>();
                 var ids = answer.members().stream().map(JoinGroupResponseData.JoinGroupResponseMember::memberId)
-                    .sorted().toList();
+                    .sorted(reversed ? Comparator.reverseOrder() : Comparator.<String>naturalOrder()).toList();
                 var claimed = new HashMap<Integer, String>();
                 for (var member : answer.members())
                     ConsumerProtocol.deserializeSubscription(ByteBuffer.wrap(member.metadata()))
@@ -1038,7 +1198,7 @@ public class Coordinators {
                             some.add(new TopicPartition(TOPIC, p));
                     assignments.add(new SyncGroupRequestData.SyncGroupRequestAssignment()
                         .setMemberId(ids.get(at)).setAssignment(bytes(ConsumerProtocol.serializeAssignment(
-                            new ConsumerPartitionAssignor.Assignment(some)))));
+                            user ? new ConsumerPartitionAssignor.Assignment(some, ByteBuffer.wrap(new byte[] {1})) : new ConsumerPartitionAssignor.Assignment(some)))));
                 }
                 request.setAssignments(assignments);
             }
@@ -1187,7 +1347,7 @@ public class Coordinators {
         private PartitionWriter.Listener listener;
         private boolean running;
         private long now;
-        boolean commits = true;
+        boolean commits = true, fails;
         Uuid present = TOPIC_ID;
 
         Broker(Log log, long clock) throws Exception {
@@ -1317,6 +1477,8 @@ public class Coordinators {
 
         @Override
         public long append(TopicPartition tp, VerificationGuard guard, MemoryRecords records, short version) {
+            if (fails)
+                throw new org.apache.kafka.common.errors.NotEnoughReplicasException();
             for (var batch : records.batches())
                 for (var each : batch)
                     log.add(batch.isControlBatch() ? null : serde.deserialize(each.key(), each.value()));

@@ -163,6 +163,34 @@ CASES: Final = {
         "a topic's offsets outlive it, if it is deleted while the group's log is loaded (Z221)",
         {"outlived-control": "the log has been loaded by then"},
     ),
+    "refused": Case(
+        "a JoinGroup that is refused removes an empty group of the consumer protocol (K1)",
+        {"refused-control": "there is no such request"},
+    ),
+    "reassigned": Case(
+        "two members have a partition, as the leader's second SyncGroup is written, too (K2)",
+        {"reassigned-control": "there is no second one"},
+    ),
+    "recommitted": Case(
+        "what an administrator has just committed to an empty classic group expires (K3)",
+        {"recommitted-control": "the group never had members"},
+    ),
+    "sessions": Case(
+        "a classic member of a migrated group is removed early after a move (K4)",
+        {"sessions-control": "the coordinator stays"},
+    ),
+    "unkept": Case(
+        "a member whose leave was not written is never removed (K5)",
+        {"unkept-control": "a heartbeat is not written"},
+    ),
+    "disturbed": Case(
+        "a migration that is refused answers members that wait for a join (K9)",
+        {"disturbed-control": "there is no such request"},
+    ),
+    "sent": Case(
+        "a late deletion removes what a transaction sent for the topic of the same name (K13)",
+        {"sent-control": "a plain commit, which has the topic's id"},
+    ),
 }
 
 

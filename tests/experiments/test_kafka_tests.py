@@ -20,6 +20,25 @@ PARTS = (
 )
 
 
+def untested(folder: Path) -> list[str]:
+    """The finds whose patch has no test, and whose page gives no reason for that."""
+    changed = {path.parent for path in folder.glob("*/fix.patch")}
+    return sorted(
+        each.name
+        for each in changed
+        if each.name not in TESTED
+        and "The patch has no test, because" not in (each / "README.md").read_text("utf-8")
+    )
+
+
+def test_a_page_says_why_its_patch_has_no_test(tmp_path: Path) -> None:
+    assert untested(FINDS) == []
+    (tmp_path / "Z1").mkdir()
+    (tmp_path / "Z1" / "fix.patch").touch()
+    (tmp_path / "Z1" / "README.md").write_text("The patch is small.", "utf-8")
+    assert untested(tmp_path) == ["Z1"]
+
+
 @pytest.mark.kafka
 @pytest.mark.parametrize("name", TESTED)
 def test_the_touched_tests_fail_without_the_fix_and_pass_with_it(name: str) -> None:

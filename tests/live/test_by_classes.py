@@ -70,6 +70,13 @@ def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved(
     assert each["control"] == f"A is told refused{again}"
 
 
+def test_a_late_acknowledgement_is_refused_with_its_change(tmp_path: Path) -> None:
+    """Z416."""
+    [each] = late_acknowledgement.run_cases(changed.classes("Z416", tmp_path))
+    assert each["found"] == each["control"] != ""
+    assert each["found"].startswith("A is told refused")
+
+
 def test_what_a_snapshot_comes_to() -> None:
     """Z125, Z126, Z128, Z111, Z110, Z112 and Z122, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
@@ -118,6 +125,14 @@ def test_kafka_has_the_guards_of_offsets(case: str) -> None:
     """Each with its control (Z240 to Z246)."""
     asked = (case, *groups_by_classes.GUARDS[case].controls)
     assert [came["shown"] for _, came in groups_by_classes.runs(asked)] == [True, False]
+
+
+def test_suspicions_of_reading_are_shown_with_their_controls() -> None:
+    """K1 to K5, K9 and K13 of finds/README.md."""
+    cases = ["refused", "reassigned", "recommitted", "sessions", "unkept", "disturbed", "sent"]
+    asked = [name for case in cases for name in (case, *groups_by_classes.CASES[case].controls)]
+    found = {name: came["shown"] for name, came in groups_by_classes.runs(asked)}
+    assert found == {name: name in cases for name in asked}
 
 
 def test_kafka_has_the_guards_of_sequences() -> None:
