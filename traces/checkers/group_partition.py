@@ -3,10 +3,11 @@
 Simulated runs of groups tell of it (reference/kit/membership.py). They are judged by what judges
 the recordings of real consumers (groups.py); here only the words are translated.
 
-Of a client: `assigned`, `revoked`, `lost`; `read`, from its argument up to its result; `commit`, its
-argument; `told`, that its result is committed (-1: nothing is). Of the coordinator's log, of the client that it names: `log-given`, `log-taken` (it said that it gave it up), `log-asked`
-(a generation leaves it out, so that it gives it up when it joins the next one), `log-removed` (it
-is no member).
+Of a client: `assigned`, `revoked`, `lost`; `read`, from its argument up to its result; `commit`,
+its argument; `told`, that its result is committed (-1: nothing is). Of the coordinator's log, of
+the client that it names: `log-given`, `log-taken` (it said that it gave it up), `log-asked` (a
+generation leaves it out, so that it gives it up when it joins the next one), `log-removed` (it is
+no member).
 """
 
 from __future__ import annotations
