@@ -93,7 +93,7 @@ def simulated(scenario: str, runs: int) -> float:
 
 def campaign(runs: int) -> float:
     """Milliseconds of a run, from nothing to the report."""
-    from benchmarks.campaign import asked, backend
+    from benchmarks.campaign import backend, configurations_named
     from kraftcheck.traces.jobs.campaigns import Options, run_campaign
     from kraftcheck.traces.jobs.plan import begin, plan_of
     from kraftcheck.traces.report.campaign import write_campaign_report
@@ -101,7 +101,9 @@ def campaign(runs: int) -> float:
     before = processor_seconds()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         folder = Path(name) / "campaign"
-        plan = begin(folder, plan_of(asked("examples/campaigns/saturating.toml"), runs, 1))
+        plan = begin(
+            folder, plan_of(configurations_named("examples/campaigns/saturating.toml"), runs, 1)
+        )
         with backend(False, runs) as chosen:
             found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
         assert found is not None and found["verdict"] == "holds"
@@ -142,11 +144,11 @@ def of_history(module: str, operations: int) -> float:
 
 
 def crash_states(states: int) -> float:
-    from kraftcheck.reference.storage.crashing import Judged
+    from kraftcheck.reference.storage.crashing import CrashTally
     from kraftcheck.reference.storage.judging import judge_all
     from kraftcheck.reference.storage.rules import StorageRules
 
-    total, seed, begin = Judged(), 1000, time.process_time()
+    total, seed, begin = CrashTally(), 1000, time.process_time()
     while total.states < states:
         total.add(judge_all(StorageRules, seed, 100))
         seed += 1

@@ -78,7 +78,7 @@ def measure(folder: Path, name: str, runs: int, *, spark: bool) -> None:
     memory = Memory()
     memory.start()
     started = time.monotonic()
-    plan = begin(folder, plan_of(asked(name), runs, SEED))
+    plan = begin(folder, plan_of(configurations_named(name), runs, SEED))
     with backend(spark, runs) as chosen:
         found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
     assert found is not None
@@ -94,7 +94,7 @@ def measure(folder: Path, name: str, runs: int, *, spark: bool) -> None:
     tell(found["configurations"][0], timings, runs)
 
 
-def asked(name: str) -> tuple[Configuration, ...]:
+def configurations_named(name: str) -> tuple[Configuration, ...]:
     """What a file of one configuration asks for, or a scenario with whatever its runs draw."""
     if name.endswith(".toml"):
         return read_file(Path(name)).configurations

@@ -116,7 +116,7 @@ def compared(options: argparse.Namespace) -> list[Row]:
 # -- Against the targets
 
 
-def told(what: str, reached: bool) -> bool:
+def print_target(what: str, reached: bool) -> bool:
     print(f"  {'reached' if reached else 'NOT REACHED':<12} {what}", flush=True)
     return reached
 
@@ -135,7 +135,7 @@ def verdicts_right(rows: Sequence[Row]) -> bool:
         over = theirs.count(UNKNOWN)
         right = len(theirs) - theirs_wrong - over
         what += f"; Porcupine {right} right, {theirs_wrong} wrong, {over} over its limits"
-    return told(what, ours_wrong + theirs_wrong == 0)
+    return print_target(what, ours_wrong + theirs_wrong == 0)
 
 
 def ratios(rows: Sequence[Row]) -> None:
@@ -151,7 +151,7 @@ def ratios(rows: Sequence[Row]) -> None:
             f"{row.ratio:,.0f}x"
             for row in below
         )
-        told(
+        print_target(
             f"{operations:,} operations: {wanted:,}x Porcupine in {len(found) - len(below)} of "
             f"{len(found)} cases; least {values[0]:,.0f}x, median {statistics.median(values):,.0f}x"
             + (f" (below: {lowest})" if below else ""),
@@ -171,7 +171,9 @@ def batches() -> None:
             f"ms {done / 1e6:>7.1f} M operations/s {runs / seconds:>10,.0f} runs/s",
             flush=True,
         )
-    told(f"batches: at least {slowest / 1e6:.1f} M operations/s/core (10 M)", slowest >= RATE)
+    print_target(
+        f"batches: at least {slowest / 1e6:.1f} M operations/s/core (10 M)", slowest >= RATE
+    )
 
 
 def growth(rows: Sequence[Row]) -> None:
@@ -190,7 +192,7 @@ def growth(rows: Sequence[Row]) -> None:
         by = max(
             value / cost[lengths[0], clients, kind] for (_, clients, kind), value in cost.items()
         )
-        told(
+        print_target(
             f"growth: an operation of {lengths[-1]:,} costs up to {by:.2f} times one of "
             f"{lengths[0]:,} (linear: up to {GROWTH:g})",
             by <= GROWTH,
@@ -202,7 +204,7 @@ def growth(rows: Sequence[Row]) -> None:
     }
     if apart:
         worst = max(apart, key=lambda which: apart[which])
-        told(
+        print_target(
             f"concurrency {min(CONCURRENCIES)} to {max(CONCURRENCIES)}: costs differ by up to "
             f"{apart[worst]:.2f} times ({worst[0]:,} {worst[1]}), median "
             f"{statistics.median(apart.values()):.2f} (flat: up to {FLAT:g})",
@@ -213,7 +215,7 @@ def growth(rows: Sequence[Row]) -> None:
 def one_million() -> None:
     for kind in ("valid", "unknown"):
         found = million(case_of(1_000_000, 10, kind))
-        told(
+        print_target(
             f"a partition of 1,000,000 operations, {kind}: {found.seconds:.3f} s, first call; the "
             f"process takes {found.before / 1024:,.0f} MB with the columns and "
             f"{found.after / 1024:,.0f} MB at its peak (1 s, 500 MB)",

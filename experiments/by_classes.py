@@ -52,7 +52,7 @@ _CALLED: Final = (
 """Calls that changed: since when, and as they are written before and since then."""
 
 
-def said(
+def run_java(
     java: str, words: Sequence[str], jars: Path | None, entries: Sequence[str] = ()
 ) -> list[Any]:
     """Run a program of this folder against a version of Kafka; give what it says in JSON.
@@ -82,8 +82,8 @@ def said(
 def runs(
     java: str, cases: Sequence[str], jars: Path | None, *words: str
 ) -> Iterator[tuple[str, Any]]:
-    """The cases, each with what came of it. words: before them. The rest as `said` has it."""
-    lines = said(java, [*words, *cases], jars)
+    """The cases, each with what came of it. words: before them. The rest as `run_java` has it."""
+    lines = run_java(java, [*words, *cases], jars)
     if len(lines) != len(cases):
         raise ClusterError(f"{java}: {len(lines)} cases of {len(cases)}")
     return zip(cases, lines, strict=True)
@@ -94,9 +94,9 @@ def outcomes(
 ) -> list[Outcome]:
     """Of each case, what came out and what its control gives.
 
-    cases: by name, what they are; the rest as `said` has it. Raises ClusterError: it failed.
+    cases: by name, what they are; the rest as `run_java` has it. Raises ClusterError: it failed.
     """
-    found = said(java, [], jars, entries)
+    found = run_java(java, [], jars, entries)
     if [each["case"] for each in found] != [*cases]:
         raise ClusterError(f"{java}: other cases than {', '.join(cases)}")
     return found

@@ -160,7 +160,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
         partition.say(partition.await_leader(first, asking=first))
         keyed.write(writer, "k2")
         before = keyed.read()
-        told(cluster, "before b1 is back")
+        print_epochs(cluster, "before b1 is back")
         start(B1, "kill" if how == CRASH else "stop")
         partition.await_isr({B1, B2, B4}, asking=first)
         keyed.write(writer, "k2")
@@ -168,7 +168,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
         partition.say(partition.await_leader(B1, asking=B1))
         keyed.write(writer, "k2")
         after = keyed.read()
-        told(cluster, "b1 leads")
+        print_epochs(cluster, "b1 leads")
     record(cluster, folder)
     for host in (B4, B1):
         cluster.stop(host)
@@ -296,7 +296,7 @@ def record(cluster: Cluster, folder: Path) -> None:
     evidence.write(cluster, folder, CONFIGURATION)
 
 
-def told(cluster: Cluster, when: str) -> None:
+def print_epochs(cluster: Cluster, when: str) -> None:
     """Says what each replica knows of epochs."""
     for host in HOSTS:
         if epochs := epochs_of(cluster, host):

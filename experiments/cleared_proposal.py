@@ -71,7 +71,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
         time.sleep(3)
         partition.say("F has joined; A has not read so")
         if control:
-            told(cluster, between, how, known)
+            release_held(cluster, between, how, known)
             between.hold_answers(FETCH)
         between.hold_requests(ALTER_PARTITION)
         cluster.heal(A, G)
@@ -83,7 +83,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
             between.let_go(FETCH)
             time.sleep(3)
         else:
-            told(cluster, between, how, known)
+            release_held(cluster, between, how, known)
         partition.say("A has read that F has joined")
         producing = meanwhile.submit(sent, scene, "all")
         time.sleep(LAG_SECONDS + 2)
@@ -106,7 +106,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     return early and acked is not None and str(acked) not in values
 
 
-def told(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
+def release_held(cluster: Cluster, between: Interposer, how: str, known: int) -> None:
     """A hears what was held up, or that it is gone, and of a snapshot.
 
     known: the last segment of the metadata log of which it may have read something.

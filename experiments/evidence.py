@@ -167,7 +167,7 @@ def write(
 
 
 @contextmanager
-def asked(
+def asking_brokers(
     cluster: Cluster, folder: Path, names: Sequence[str], *, partitions: int
 ) -> Iterator[None]:
     """Meanwhile ask each of these brokers about so many partitions of the topic.

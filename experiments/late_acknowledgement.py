@@ -27,7 +27,7 @@ from experiments.tools import JARS, click_errors
 CASES: Final = {"late": "an acknowledgement after the lock has run out"}
 
 
-def of(jars: Path | None) -> list[Outcome]:
+def run_cases(jars: Path | None) -> list[Outcome]:
     return outcomes("LateAcknowledgement.java", CASES, jars)
 
 
@@ -37,7 +37,7 @@ def of(jars: Path | None) -> list[Outcome]:
 @click_errors("late_acknowledgement")
 def main(repeat: int, jars: Path | None) -> None:
     """Try whether a late acknowledgement gets an error."""
-    tell(CASES, of, repeat, jars)
+    tell(CASES, run_cases, repeat, jars)
 
 
 if __name__ == "__main__":

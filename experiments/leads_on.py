@@ -38,7 +38,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         cluster.resume(follower)
         quorum.await_voters(follower, (follower,))
         click.echo(f"         {follower} has the set without {first}")
-        with evidence.asked(cluster, folder, [BROKER], partitions=0):
+        with evidence.asking_brokers(cluster, folder, [BROKER], partitions=0):
             time.sleep(LATER_S)
         metadata.write(metadata.dump(cluster), folder / metadata.METADATA)
         click.echo(f"         the removal: {removal.do('')['error'] or 'done'}")

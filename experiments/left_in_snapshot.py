@@ -48,7 +48,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             time.sleep(60)
         else:
             until(lambda: segments(cluster)[0] > known, "the metadata log is cut", 180)
-        with evidence.asked(cluster, folder, (LEFT, LEADER, NEW), partitions=1):
+        with evidence.asking_brokers(cluster, folder, (LEFT, LEADER, NEW), partitions=1):
             cluster.heal()
             if control:
                 until(lambda: not replica.exists(), "b1 deletes its replica", 60)

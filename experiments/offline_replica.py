@@ -36,7 +36,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             lambda: broken(cluster, partition),
             lambda: moved(partition, (B2, B3)),
         ]
-        with evidence.asked(cluster, folder, HOSTS, partitions=1):
+        with evidence.asking_brokers(cluster, folder, HOSTS, partitions=1):
             for step in reversed(steps) if control else steps:
                 step()
             stuck = not back(cluster, partition)

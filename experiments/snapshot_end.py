@@ -277,7 +277,7 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
         leader = quorum.leader(VOTERS)
         if leader == x:
             active = f"{ACTIVE} {quorum.epoch(x)}"
-            until(partial(said, cluster, x, active), f"{x} takes up its work", 30)
+            until(partial(has_logged, cluster, x, active), f"{x} takes up its work", 30)
             return
         cluster.pause(leader)
         others = [name for name in VOTERS if name != leader]
@@ -288,7 +288,7 @@ def led(cluster: Cluster, quorum: Quorum, x: str) -> None:
     raise ClusterError(f"{x} does not lead")
 
 
-def said(cluster: Cluster, name: str, line: str) -> bool:
+def has_logged(cluster: Cluster, name: str, line: str) -> bool:
     return line in cluster.log(name)
 
 

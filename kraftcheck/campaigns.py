@@ -19,7 +19,14 @@ from kraftcheck import artifacts, exits
 from kraftcheck.conformance import backend_of, check_place, known_bug, known_scenario
 from kraftcheck.osutil.files import read_text
 from kraftcheck.screen import Meter, Screen
-from kraftcheck.traces.jobs.campaigns import FINDINGS, STORE, Announced, Options, Told, run_campaign
+from kraftcheck.traces.jobs.campaigns import (
+    FINDINGS,
+    STORE,
+    Announced,
+    Listener,
+    Options,
+    run_campaign,
+)
 from kraftcheck.traces.jobs.plan import (
     Asked,
     Configuration,
@@ -127,7 +134,7 @@ def _go_on(out: Path, plan: Plan, place: Place, coverage: bool, screen: Screen) 
         options = Options(
             backend=backend, store=place.store, fail_fast=place.fail_fast, redo=place.redo
         )
-        found = run_campaign(out, plan, options, Told(progress, announce))
+        found = run_campaign(out, plan, options, Listener(progress, announce))
     if found is None:
         return _stopped(out, first[0], screen)
     if coverage:

@@ -55,7 +55,7 @@ class Unread(Exception):
     """The metadata log cannot be read. The text is one line."""
 
 
-class Told(msgspec.Struct):
+class NodeLog(msgspec.Struct):
     """The metadata log of one node: where it lies, of which node, its end as votes go by."""
 
     folder: Path
@@ -116,7 +116,7 @@ class Metadata:
             found.replicas,
         )
 
-    def _replay(self, told: Told) -> None:
+    def _replay(self, told: NodeLog) -> None:
         folder = told.folder
         begin, open_since = 0, list[tuple[int, int, codec.Message]]()
         is_open = False
@@ -190,8 +190,8 @@ def _id(topic: bytes) -> str:
     return urlsafe_b64encode(topic).decode().rstrip("=")
 
 
-def _end(folder: Path, node: str) -> Told:
-    told = Told(folder, node, -1, 0)
+def _end(folder: Path, node: str) -> NodeLog:
+    told = NodeLog(folder, node, -1, 0)
     for path in files.segments_of(folder).values():
         for each in batches(path):
             if isinstance(each, Batch):

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kraftcheck.traces.disks.found import Found, Judged, verdict_of, verdict_on, with_roles
+from kraftcheck.traces.disks.found import (
+    DiskPartition,
+    DiskReplica,
+    verdict_of,
+    verdict_on,
+    with_roles,
+)
 from kraftcheck.traces.report.disk import Box, Mark, Partition, Replica, render
 
 LETTERS: Final = {
@@ -19,12 +25,14 @@ FINDINGS_MAX: Final = 20
 """So many of a replica are told."""
 
 
-def page(judged: Sequence[Judged], verdict: str, said: Sequence[str], asked: Sequence[str]) -> str:
+def page(
+    judged: Sequence[DiskPartition], verdict: str, said: Sequence[str], asked: Sequence[str]
+) -> str:
     """said: of the whole. asked: the folders."""
     return render("disk " + " ".join(asked), verdict, said, [_partition(each) for each in judged])
 
 
-def _partition(of: Judged) -> Partition:
+def _partition(of: DiskPartition) -> Partition:
     parted: dict[int, list[str]] = {}
     for each in of.parted:
         parted.setdefault(each.offset, []).append(
@@ -40,7 +48,7 @@ def _partition(of: Judged) -> Partition:
     )
 
 
-def _replica(found: Found, role: str) -> Replica:
+def _replica(found: DiskReplica, role: str) -> Replica:
     marks = found.common.marks
     return Replica(
         found.folder,
@@ -67,7 +75,7 @@ def _replica(found: Found, role: str) -> Replica:
     )
 
 
-def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
+def _findings(found: DiskReplica) -> Iterator[tuple[str, str, str]]:
     for each in found.findings[:FINDINGS_MAX]:
         at = f" at byte {each.position:,}" if each.position >= 0 else ""
         place = f"{found.folder}/{each.file}".rstrip("/")
@@ -76,13 +84,13 @@ def _findings(found: Found) -> Iterator[tuple[str, str, str]]:
         yield "report", found.folder, f"{more:,} findings more; see --json"
 
 
-def _epochs(found: Found) -> Iterator[Box]:
+def _epochs(found: DiskReplica) -> Iterator[Box]:
     begins = [*found.epochs, (-1, found.end)]
     for (epoch, start), (_, end) in pairwise(begins):
         yield Box(start, end, f"e{epoch}", f"leader epoch {epoch}: {start:,} up to {end:,}")
 
 
-def _transactions(found: Found) -> Iterator[Box]:
+def _transactions(found: DiskReplica) -> Iterator[Box]:
     rows = [
         (first, last + 1, "aborted" if aborts else "committed", producer)
         for producer, first, last, aborts in found.ended

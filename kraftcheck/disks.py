@@ -20,9 +20,9 @@ from kraftcheck.traces.disks import directory, files
 from kraftcheck.traces.disks.directory import Directory, Place
 from kraftcheck.traces.disks.found import (
     Common,
+    DiskPartition,
+    DiskReplica,
     Finding,
-    Found,
-    Judged,
     verdict_of,
     verdict_on,
     with_roles,
@@ -67,11 +67,11 @@ def run(
     for each in chosen:
         partitions[each.topic, each.partition].append(each)
     metadata, of_metadata = _metadata(asked.values())
-    judged: list[Judged] = []
+    judged: list[DiskPartition] = []
     number = count(1)
     with screen.progress("directories", len(chosen)) as meter:
         for key, of in sorted(partitions.items()):
-            replicas: list[Found] = []
+            replicas: list[DiskReplica] = []
             cleaned = any(each.common.compacted for each in of)
             for each in of:
                 common = msgspec.structs.replace(each.common, copied_cleaned=cleaned)
@@ -173,7 +173,7 @@ def _sizes(places: Sequence[Place]) -> dict[Path, tuple[int, int]]:
 
 
 def _summary(
-    judged: Sequence[Judged], beside: Beside, held: Sequence[str]
+    judged: Sequence[DiskPartition], beside: Beside, held: Sequence[str]
 ) -> tuple[str, list[str]]:
     """The verdict on all, and what there is to say of it."""
     findings = [finding for of in judged for finding in of.findings]
@@ -203,7 +203,7 @@ def _summary(
 
 
 def _tell(
-    judged: Sequence[Judged],
+    judged: Sequence[DiskPartition],
     beside: Beside,
     verdict: str,
     said: Sequence[str],
@@ -238,7 +238,7 @@ def _tell(
     return exits.code_of(verdict)
 
 
-def _lines(judged: Sequence[Judged]) -> Iterator[str]:
+def _lines(judged: Sequence[DiskPartition]) -> Iterator[str]:
     """The findings, of one kind in one file the first ones."""
     for of in judged:
         for each in of.replicas:
@@ -260,7 +260,7 @@ def _line(folder: Path | str, found: Finding) -> str:
 
 
 def _document(
-    judged: Sequence[Judged], beside: Beside, verdict: str, held: Sequence[str]
+    judged: Sequence[DiskPartition], beside: Beside, verdict: str, held: Sequence[str]
 ) -> dict[str, object]:
     return {
         "verdict": verdict,
@@ -280,7 +280,7 @@ def _document(
     }
 
 
-def _replica(found: Found) -> dict[str, object]:
+def _replica(found: DiskReplica) -> dict[str, object]:
     fields = msgspec.structs.asdict(found)
     common = found.common
     for name in ("sums", "ended", "transactions", "layout", "common", "election", "noted_epochs"):

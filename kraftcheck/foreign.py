@@ -40,7 +40,7 @@ WIDTH = 78
 HEADER = b'"kraftcheck steps'
 
 
-class Judged(NamedTuple):
+class JudgedTrace(NamedTuple):
     """A trace and what was found.
 
     path, constants: of the trace. steps, nodes, runs: how many it has.
@@ -142,7 +142,7 @@ def replay(path: Path, run: int | None, screen: Screen, page: Path | None = None
 
 def _judged_by(
     place: Backend, paths: Sequence[Path], profile: str | None, screen: Screen
-) -> list[Judged]:
+) -> list[JudgedTrace]:
     """The files in their order, each judged by a worker."""
     task = partial(_judge_file, tuple(paths), profile)
     with screen.progress("judging files", len(paths)) as meter:
@@ -161,7 +161,7 @@ def judge(
     profile: str | None,
     screen: Screen,
     node: int | None = None,
-) -> Judged:
+) -> JudgedTrace:
     """The verdict on a trace, and which decisions its steps asked; node: whose steps, if not all.
 
     Raises as `conform`.
@@ -177,7 +177,7 @@ def judge(
         asked = asked_of(trace, node)
         refused = {each.line for each in found.rejections}
         decided = None if asked is None else decisions_of(trace.constants, asked)
-        return Judged(
+        return JudgedTrace(
             path=path,
             constants=trace.constants,
             steps=len(trace.steps),
@@ -189,7 +189,7 @@ def judge(
         )
 
 
-def _write_pages(judged: Sequence[Judged], page: Path) -> None:
+def _write_pages(judged: Sequence[JudgedTrace], page: Path) -> None:
     if len(judged) == 1:
         write_page(page, foreign_picture(judged[0].trace, judged[0].found))
         return
@@ -199,7 +199,7 @@ def _write_pages(judged: Sequence[Judged], page: Path) -> None:
         write_page(page / f"{page_name(str(each.path))}.html", drawn)
 
 
-def document(judged: Judged) -> dict[str, Any]:
+def document(judged: JudgedTrace) -> dict[str, Any]:
     """The same as JSON."""
     found = judged.found
     return {
@@ -212,7 +212,7 @@ def document(judged: Judged) -> dict[str, Any]:
     }
 
 
-def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
+def show(judged: JudgedTrace, screen: Screen, *, named: bool = False) -> None:
     """The verdict, which decisions were asked, and what is rejected; named: with the file."""
     found = judged.found
     facts = [
@@ -239,7 +239,7 @@ def show(judged: Judged, screen: Screen, *, named: bool = False) -> None:
     _show_rejections(judged, screen)
 
 
-def _show_rejections(judged: Judged, screen: Screen) -> None:
+def _show_rejections(judged: JudgedTrace, screen: Screen) -> None:
     """By cause, the first line of each in full, with the rules that decide it."""
     causes = grouped(judged.found.rejections, lambda each: each.differences)
     for _, alike in causes[:LISTED]:
@@ -265,7 +265,7 @@ def _lines(alike: Sequence[Rejection]) -> str:
     return f" (line{'s' * (len(alike) > 1)} {told}{', ...' * (len(alike) > LISTED)})"
 
 
-def _show_together(judged: Sequence[Judged], screen: Screen) -> None:
+def _show_together(judged: Sequence[JudgedTrace], screen: Screen) -> None:
     """What all the traces together have met."""
     codes = [exits.code_of(each.found.verdict) for each in judged]
     screen.line()
@@ -308,7 +308,7 @@ def _decided(decided: Sequence[Decision] | None) -> Iterable[tuple[str, str]]:
             yield label if not at else "", line
 
 
-def _steps(judged: Judged) -> str:
+def _steps(judged: JudgedTrace) -> str:
     whose = f"{judged.nodes} node{'s' * (judged.nodes != 1)}"
     whose += f" in {judged.runs:,} runs" if judged.runs > 1 else ""
     distinct = judged.found.distinct

@@ -27,11 +27,11 @@ from kraftcheck.reference.protocols import (
     protocol_of,
 )
 from kraftcheck.reference.runner.narrate import (
+    field_words,
     narrate,
     render_input,
     render_options,
     says_nothing,
-    told,
 )
 from kraftcheck.reference.runner.run import Run, Taken
 from kraftcheck.reference.sim.family import brief
@@ -247,7 +247,7 @@ def _letter(message: Any) -> Letter:
     ends: tuple[int, ...] = () if log is None else (log.address,)
     if isinstance(message, MESSAGES):
         ends = message.source, message.destination
-    return Letter(message, render_input(message, told), ends)
+    return Letter(message, render_input(message, field_words), ends)
 
 
 def fields_of(item: msgspec.Struct, path: str = "") -> dict[str, str]:

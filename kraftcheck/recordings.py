@@ -23,7 +23,7 @@ from kraftcheck.screen import Screen
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.observed import records
-from kraftcheck.traces.observed.verdicts import Defect, Judged
+from kraftcheck.traces.observed.verdicts import Defect, RecordingVerdict
 
 LISTED = 10
 
@@ -56,7 +56,7 @@ def conform(
         history = jsonlines.read(folder / HISTORY) if (folder / HISTORY).is_file() else None
         # What is recorded is the composition, so its judge has that name.
         judge = import_module(f"kraftcheck.traces.observed.{CLUSTER}").judge
-        judged: Judged = judge(folder, recording, history)
+        judged: RecordingVerdict = judge(folder, recording, history)
     if judged.findings or judged.defects or judged.contradictions:
         code = exits.VIOLATED
     else:
@@ -84,7 +84,7 @@ def _refuse_cut_files(folder: Path, recording: Mapping[str, Any]) -> None:
             refuse_cut(folder / name, lines)
 
 
-def _show(judged: Judged, code: int, screen: Screen) -> None:
+def _show(judged: RecordingVerdict, code: int, screen: Screen) -> None:
     steps = f"{judged.records:,} records, {judged.judged:,} steps of the controller"
     unjudged = ", ".join(f"{n:,} {what}" for what, n in sorted(judged.unjudged.items()))
     screen.facts(
@@ -122,7 +122,7 @@ def _show_defects(what: str, defects: Sequence[Defect], screen: Screen) -> None:
         screen.line(f"{whose}, {each.key}: {each.name}: {each.reason}")
 
 
-def _document(judged: Judged, code: int) -> dict[str, Any]:
+def _document(judged: RecordingVerdict, code: int) -> dict[str, Any]:
     return {
         "verdict": exits.VERDICTS[code],
         "metadata_records": judged.records,

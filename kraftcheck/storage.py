@@ -15,7 +15,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.known_bugs.own_rules import substitution
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.storage.as_kafka import AsKafka
-from kraftcheck.reference.storage.crashing import Judged
+from kraftcheck.reference.storage.crashing import CrashTally
 from kraftcheck.reference.storage.disk import Mode
 from kraftcheck.reference.storage.judging import judge_all
 from kraftcheck.reference.storage.rules import StorageRules
@@ -51,7 +51,7 @@ def crash(
         if found.protocol != "storage" or found.replacement is None:
             raise BadInput(f"{own or bug} replaces nothing of the storage engine")
         rules = found.replacement
-    total = Judged()
+    total = CrashTally()
     with screen.progress("states", states) as meter:
         while total.states < states:
             total.add(judge_all(rules, seed, min(PER_HISTORY, states), mode))

@@ -67,7 +67,7 @@ def definitions(module: str) -> Iterator[Text]:
         yield Text(match["name"], match.start(), match.end() + len(body), head, body)
 
 
-def asked(module: str, text: str) -> str:
+def needed_definitions(module: str, text: str) -> str:
     """Cut from a module the definitions that no word of a text asks for.
 
     Those stay that the asked ones ask for. A module that has more than a head and definitions is

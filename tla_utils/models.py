@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kraftcheck.osutil.files import read_text
 from tla_utils.config import cfg_text
-from tla_utils.definitions import asked
+from tla_utils.definitions import needed_definitions
 from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.manifest import (
@@ -203,7 +203,7 @@ def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
     for name in model.overlays:
         path = find_module(name, manifest.libraries)
         if path is not None and path.parent.name == OVERLAYS:
-            found[name] = asked(read_text(path), cfg_text(model.config))
+            found[name] = needed_definitions(read_text(path), cfg_text(model.config))
     return found
 
 

@@ -163,7 +163,7 @@ class FencedWrites(Model):
         return operation.argument if operation.argument >= state else REFUSED
 
 
-def told(
+def client_events(
     constants: Constants, node: int, row: Any, input: Input, outcome: Outcome
 ) -> Iterable[Asked | Answered]:
     """The first write of each lease.
@@ -249,7 +249,7 @@ PROTOCOL = Protocol(
     world=World(
         constants={"clients": ((1, 2), (1,), (1, 2, 3)), "ticks": (1, 2, 3)},
         local=local,
-        promises=ClientPromise(FencedWrites, told),
+        promises=ClientPromise(FencedWrites, client_events),
         properties=(
             Property("TokensAreGiven", "no client has a token never given", tokens_are_given),
             Property("WrittenRises", "no write after one of a later lease", written_rises),

@@ -33,7 +33,7 @@ from kraftcheck.traces.formats import verifiable
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
-from kraftcheck.traces.report.judged import Judged, Refused
+from kraftcheck.traces.report.judged import JudgedHistory, Refused
 
 SKIPPED_LISTED = 5
 RUNS_LISTED = 10
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 class Outcome(NamedTuple):
     """What came of a source: judgements (of a trace also those of single runs), or a refusal."""
 
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedHistory, ...] = ()
     refused: Refused | None = None
     pages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -198,9 +198,11 @@ def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
     return Outcome(judged, pages=tuple(writer.written) if writer else (), notes=notes)
 
 
-def _unknown(source: Source, reason: str) -> Judged:
+def _unknown(source: Source, reason: str) -> JudgedHistory:
     reason = " ".join(reason.split())
-    return Judged(file=str(source.path), format="", model="", verdict="unknown", reason=reason)
+    return JudgedHistory(
+        file=str(source.path), format="", model="", verdict="unknown", reason=reason
+    )
 
 
 def _outcomes(
@@ -286,7 +288,7 @@ def _complain(refused: Refused, screen: Screen) -> None:
         screen.entry({**facts, "reason": refused.reason})
 
 
-def _line(judged: Judged) -> str:
+def _line(judged: JudgedHistory) -> str:
     """A verdict in one line: what, of which model, which file, how much, and why."""
     verdict = coloured(f"{judged.verdict:<9}", judged.verdict)
     what = f"{judged.operations:,} operations, {judged.seconds:.2f} s"
@@ -312,7 +314,7 @@ def _line(judged: Judged) -> str:
     return f"{verdict}  {printable(said)}"
 
 
-def _in_spite(judged: Judged) -> str:
+def _in_spite(judged: JudgedHistory) -> str:
     """What happened in a history that holds all the same, and what may have happened."""
     some = [
         (f"{each.name} {each.count:,}", each.reason.partition(INCONCLUSIVE)[2])
@@ -331,7 +333,7 @@ def _in_spite(judged: Judged) -> str:
     return "; ".join(each for each in (*doubts, said, because) if each)
 
 
-def _stale(judged: Judged) -> str:
+def _stale(judged: JudgedHistory) -> str:
     """By how much the stalest read was stale: in time, and in records."""
     if not judged.staleness:
         return ""
@@ -340,7 +342,7 @@ def _stale(judged: Judged) -> str:
     return f"Δ {duration(delay, judged.unit)}, k {missed:,}; "
 
 
-def as_json(judged: Judged) -> dict[str, Any]:
+def as_json(judged: JudgedHistory) -> dict[str, Any]:
     """The judgement as one object; without witnesses, which are as long as the history."""
     facts: dict[str, Any] = msgspec.to_builtins(judged)
     for found in facts["objects"]:

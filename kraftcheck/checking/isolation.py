@@ -22,12 +22,12 @@ from kraftcheck.traces.checkers.isolation.judging import (
 from kraftcheck.traces.checkers.isolation.transactions import spans_several
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly, Certificate
 from kraftcheck.traces.history import History
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 
 CAUSAL: Final = "causal"
 
 
-def judge_causal(history: History, facts: dict[str, Any], options: Options) -> Judged:
+def judge_causal(history: History, facts: dict[str, Any], options: Options) -> JudgedHistory:
     """Judges single reads and writes of registers by causal consistency."""
     found, reason = list[Certificate](), None
     try:
@@ -46,7 +46,7 @@ def judge_causal(history: History, facts: dict[str, Any], options: Options) -> J
         for name, count in counted.items()
     )
     verdict = VIOLATED if found else HOLDS if reason is None else UNKNOWN
-    return Judged(
+    return JudgedHistory(
         **facts,
         verdict=verdict,
         level=CAUSAL if verdict == HOLDS else None,
@@ -70,7 +70,7 @@ def applies(history: History, model: str, options: Options) -> bool:
     return spans_several(history) or options.level not in (None, LINEARIZABLE)
 
 
-def judge_isolation(history: History, facts: dict[str, Any], options: Options) -> Judged:
+def judge_isolation(history: History, facts: dict[str, Any], options: Options) -> JudgedHistory:
     """Judges a history of transactions. Raises BadInput: no such consistency model."""
     wanted = consistency_named(options.level or levels.STRICT_SERIALIZABLE)
     asked = history
@@ -83,7 +83,7 @@ def judge_isolation(history: History, facts: dict[str, Any], options: Options) -
             return msgspec.structs.replace(searched, transactions=found.transactions)
     broken = [each for each in found.anomalies if not each.allowed]
     certificates = [each for anomaly in broken for each in anomaly.certificates]
-    return Judged(
+    return JudgedHistory(
         **facts,
         verdict=found.verdict,
         level=" and ".join(found.held) or None,
@@ -106,7 +106,7 @@ def consistency_named(name: str) -> str:
     return found
 
 
-def _searched(history: History, facts: dict[str, Any], options: Options) -> Judged:
+def _searched(history: History, facts: dict[str, Any], options: Options) -> JudgedHistory:
     """Strict serializability by search, where dependencies do not decide it."""
     model = {"register": "multi-register", "list-append": "multi-list"}[facts["model"]]
     found = judge_objects(history, {**facts, "model": model}, options._replace(level=None))

@@ -1,4 +1,4 @@
-"""Judges one history by the checker of its model: a `Judged`.
+"""Judges one history by the checker of its model: a `JudgedHistory`.
 
 Here histories (traces/formats), checkers (traces/checkers) and the page (traces/report) meet; none
 of them knows the others. objects.py is about models that need a search, properties.py about those
@@ -21,10 +21,10 @@ from kraftcheck.traces.checkers.log import MODEL
 from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.formats import detect
 from kraftcheck.traces.history import History
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 
 
-def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -> Judged:
+def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -> JudgedHistory:
     """Raises HistoryError: it is no history, or a damaged one. BadInput: no model fits it."""
     begin = perf_counter()
     name = detect.detect(path) if options.format == AUTO else options.format
@@ -42,12 +42,12 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     return _timed(judged, begin)
 
 
-def _timed(judged: Judged, begin: float) -> Judged:
+def _timed(judged: JudgedHistory, begin: float) -> JudgedHistory:
     """With the seconds so far; a page says what the terminal says."""
     return msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
 
 
-def judge(history: History, options: Options) -> Judged:
+def judge(history: History, options: Options) -> JudgedHistory:
     """Raises HistoryError for operations that its model cannot try; BadInput without a model."""
     name = history.model if options.model == AUTO else options.model
     if name is None:

@@ -1,4 +1,4 @@
-"""Partition logs: what the columnar checkers find, as a `Judged`.
+"""Partition logs: what the columnar checkers find, as a `JudgedHistory`.
 
 A file is held against its terms (terms.py). The runs of a trace are in traces.py.
 """
@@ -21,7 +21,7 @@ from kraftcheck.traces.checkers.check import check_log
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN
 from kraftcheck.traces.grouplog import Entry
 from kraftcheck.traces.history import LOG_OPERATIONS, History
-from kraftcheck.traces.report.judged import Judged, Object
+from kraftcheck.traces.report.judged import JudgedHistory, Object
 from kraftcheck.traces.rows import Rows, rows_of
 
 
@@ -37,7 +37,7 @@ def level_asked(options: Options) -> Level | None:
 
 def judge_log(
     history: History | Rows, facts: dict[str, Any], options: Options, terms: Terms | None = None
-) -> Judged:
+) -> JudgedHistory:
     """Each partition of a history, against `terms`, or what is known of it where it lies.
 
     Raises BadInput: no such level, no operation on a log, or a damaged recording beside it.
@@ -76,7 +76,7 @@ def judge_log(
     return judged
 
 
-def _without_real_time(judged: Judged) -> Judged:
+def _without_real_time(judged: JudgedHistory) -> JudgedHistory:
     """What was not looked at is not said to hold."""
     most = Level.SEQUENTIAL
     held = None if judged.level is None else min(most, level_named(judged.level))
@@ -95,10 +95,10 @@ def _groups_beside(path: Path) -> tuple[Entry, ...]:
     return ()
 
 
-def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> Judged:
+def _judged(found: Report, facts: dict[str, Any], terms: Terms) -> JudgedHistory:
     guilty = [each.certificate for each in found.parts if each.certificate is not None]
     undecided = (each.reason for each in found.parts if each.verdict == UNKNOWN)
-    return Judged(
+    return JudgedHistory(
         **facts,
         verdict=found.verdict,
         level=found.level,

@@ -24,7 +24,7 @@ from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certifi
 from kraftcheck.traces.formats.keys import key_named
 from kraftcheck.traces.history import COMPARED, History
 from kraftcheck.traces.report.history_words import ends
-from kraftcheck.traces.report.judged import Judged, Object
+from kraftcheck.traces.report.judged import JudgedHistory, Object
 
 LINEARIZABLE = "linearizable"
 NOTHING_SEEN = "no answer says anything about what was done: nothing was looked at"
@@ -68,7 +68,7 @@ def one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def judge_objects(history: History, facts: dict[str, Any], options: Options) -> Judged:
+def judge_objects(history: History, facts: dict[str, Any], options: Options) -> JudgedHistory:
     refuse_level(facts["model"], options)
     model = configured(model_named(facts["model"]), history, options)
     if isinstance(model, MultiRegister):
@@ -107,7 +107,7 @@ def refuse_level(model: str, options: Options) -> None:
         raise BadInput(f"level {options.level} is of partition logs; of a {model} only")
 
 
-def combined(history: History, facts: dict[str, Any], verdicts: Sequence[Verdict]) -> Judged:
+def combined(history: History, facts: dict[str, Any], verdicts: Sequence[Verdict]) -> JudgedHistory:
     """The verdict on a history from those on its objects, each of which is judged alone."""
     counts: dict[str | None, int] = {}
     for operation in history.operations:
@@ -127,7 +127,7 @@ def combined(history: History, facts: dict[str, Any], verdicts: Sequence[Verdict
     )
     found = {each.verdict for each in objects}
     verdict = next((each for each in (VIOLATED, UNKNOWN) if each in found), HOLDS)
-    return Judged(
+    return JudgedHistory(
         **facts,
         verdict=verdict,
         level=LINEARIZABLE if verdict == HOLDS else None,

@@ -16,7 +16,7 @@ import numpy as np
 from kraftcheck import artifacts
 from kraftcheck.osutil import commands
 from kraftcheck.traces.history import FAIL, INDETERMINATE, History
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 from kraftcheck.traces.rows import Rows
 
 AUTO = "auto"
@@ -57,7 +57,7 @@ class PageWriter:
         self._folder = folder
         self.written: list[str] = []
 
-    def write(self, history: History, judged: Judged) -> None:
+    def write(self, history: History, judged: JudgedHistory) -> None:
         # Late: only who wants pages waits for the template engine.
         from kraftcheck.traces.report.history import render
 

@@ -8,10 +8,10 @@ from kraftcheck.checking.objects import LINEARIZABLE, initial_of, refuse_level
 from kraftcheck.checking.options import Options
 from kraftcheck.traces.checkers.properties import judge
 from kraftcheck.traces.history import History
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 
 
-def judge_property(history: History, facts: dict[str, Any], options: Options) -> Judged:
+def judge_property(history: History, facts: dict[str, Any], options: Options) -> JudgedHistory:
     """Raises HistoryError: an operation that the property does not have.
 
     BadInput: a level that it does not have.
@@ -22,7 +22,7 @@ def judge_property(history: History, facts: dict[str, Any], options: Options) ->
     found = judge(history, name, start=initial_of(options), strict=strict)
     broken = [each for each in found.anomalies if not each.allowed]
     certificates = [each for anomaly in broken for each in anomaly.certificates]
-    return Judged(
+    return JudgedHistory(
         **facts,
         verdict=found.verdict,
         certificate=min(certificates, key=lambda each: len(each.operations), default=None),

@@ -41,12 +41,12 @@ from kraftcheck.traces.jobs.promised import (
     promises_of,
     recorded_configuration,
 )
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 
 
 def judge_trace(
     directory: Path, options: Options, writer: PageWriter | None = None
-) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+) -> tuple[tuple[JudgedHistory, ...], tuple[str, ...]]:
     """The trace as a whole, then each of its runs that does not hold; with what was left out.
 
     Raises HistoryError: the trace is damaged, or has no such run. BadInput: no such level, or
@@ -66,7 +66,7 @@ def judge_trace(
         judged = _one(trace.history(directory, run), options, _terms(directory, run), writer)
         return (msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4)),), ()
     whole = _Whole()
-    bad: list[Judged] = []
+    bad: list[JudgedHistory] = []
     for table in trace.tables(directory):
         for suspect in _suspects(directory, table, level, whole):
             own = options._replace(run=suspect.run)
@@ -86,7 +86,9 @@ def judge_trace(
     return (msgspec.structs.replace(found, seconds=round(perf_counter() - begin, 4)), *bad), notes
 
 
-def _one(history: History, options: Options, terms: Terms, writer: PageWriter | None) -> Judged:
+def _one(
+    history: History, options: Options, terms: Terms, writer: PageWriter | None
+) -> JudgedHistory:
     begin = perf_counter()
     judged = judge_log(history, facts_of(history, trace.MODEL, options), options, terms)
     judged = msgspec.structs.replace(judged, seconds=round(perf_counter() - begin, 4))
@@ -211,14 +213,16 @@ def _promised_words(directory: Path, level: Level | None) -> str:
     return name_of(fixed.level)
 
 
-def _summary(directory: Path, whole: _Whole, bad: Sequence[Judged], level: Level | None) -> Judged:
+def _summary(
+    directory: Path, whole: _Whole, bad: Sequence[JudgedHistory], level: Level | None
+) -> JudgedHistory:
     verdicts = {each.verdict for each in bad}
     verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
     first = next((each for each in bad if each.verdict == verdict), None)
     reason = None
     if first is not None:
         reason = f"{len(bad):,} of {whole.runs:,} runs, the first of them {first.file}"
-    return Judged(
+    return JudgedHistory(
         file=str(directory),
         format=trace.NAME,
         model=trace.MODEL,
@@ -242,7 +246,7 @@ def _judge_objects(
     seen: Sequence[Model | None],
     options: Options,
     writer: PageWriter | None,
-) -> tuple[tuple[Judged, ...], tuple[str, ...]]:
+) -> tuple[tuple[JudgedHistory, ...], tuple[str, ...]]:
     """A trace whose clients see objects: as a whole, then each run that does not hold; or one run.
 
     Raises HistoryError: damaged, or no such run. BadInput: nothing is promised, or nobody asked
@@ -253,7 +257,7 @@ def _judge_objects(
     begin = perf_counter()
     names = ", ".join(dict.fromkeys(each.name for each in seen if each is not None))
     refuse_level(names, options)
-    found, runs, operations = list[Judged](), 0, 0
+    found, runs, operations = list[JudgedHistory](), 0, 0
     for run, recorded in _recorded(directory, options.run):
         runs, operations = runs + 1, operations + len(recorded)
         history = trace.objects_of(directory, run, recorded, names)
@@ -280,7 +284,9 @@ def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[d
         yield from ((run, recorded) for run, recorded in rows if wanted in (None, run))
 
 
-def _of_run(history: History, names: str, seen: Sequence[Model | None], options: Options) -> Judged:
+def _of_run(
+    history: History, names: str, seen: Sequence[Model | None], options: Options
+) -> JudgedHistory:
     facts = facts_of(history, names, options)
     try:
         verdicts = judge_objects(history, seen, Limits(seconds=options.budget))
@@ -292,15 +298,15 @@ def _of_run(history: History, names: str, seen: Sequence[Model | None], options:
 
 
 def _of_trace(
-    directory: Path, names: str, bad: Sequence[Judged], runs: int, operations: int
-) -> Judged:
+    directory: Path, names: str, bad: Sequence[JudgedHistory], runs: int, operations: int
+) -> JudgedHistory:
     verdicts = {each.verdict for each in bad}
     verdict = next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
     first = next((each for each in bad if each.verdict == verdict), None)
     told = None
     if first is not None:
         told = f"{len(bad):,} of {runs:,} runs, the first of them {first.file}"
-    return Judged(
+    return JudgedHistory(
         file=str(directory),
         format=trace.NAME,
         model=names,

@@ -20,10 +20,10 @@ import msgspec
 
 from kraftcheck import artifacts, exits, foreign
 from kraftcheck.drive.node import Asked, running
-from kraftcheck.drive.peers import Made, Move, Peers, State, usual
+from kraftcheck.drive.peers import Move, PeerOutcome, Peers, State, usual
 from kraftcheck.drive.seeking import (
+    Explored,
     Feature,
-    Found,
     Refused,
     features_of,
     is_decision,
@@ -124,7 +124,9 @@ class _Driver:
 
     # --- One step
 
-    def step(self, state: State, move: Move, made: Made) -> tuple[str, tuple[str, ...]] | str:
+    def step(
+        self, state: State, move: Move, made: PeerOutcome
+    ) -> tuple[str, tuple[str, ...]] | str:
         """Give an input to the node; return the line of the trace and how it differs.
 
         Or why the node did not take it. Raises BadInput.
@@ -385,7 +387,7 @@ def _follow(driver: _Driver, screen: Screen) -> None:
             meter.update(done + 1, f"{driver.driven.steps:,} steps")
 
 
-def _play_all(driver: _Driver, found: Found, number: int, screen: Screen) -> None:
+def _play_all(driver: _Driver, found: Explored, number: int, screen: Screen) -> None:
     """The way to each feature that the node has not met yet; decisions first, then the nearest."""
     driven = driver.driven
     driven.reachable = dict.fromkeys(found.features)

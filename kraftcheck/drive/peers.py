@@ -50,7 +50,7 @@ class Move(NamedTuple):
     input: Any
 
 
-class Made(NamedTuple):
+class PeerOutcome(NamedTuple):
     """What a handler made of an input."""
 
     row: Any
@@ -88,7 +88,7 @@ class Peers:
         self._handle = self.protocol.handlers(
             constants, lambda of: listening(self.protocol, of, self._heard)
         )
-        self._made: dict[tuple[int, Any, Any], Made | None] = {}
+        self._made: dict[tuple[int, Any, Any], PeerOutcome | None] = {}
         self._inputs: dict[tuple[int, Any, int, Any], Mapping[str, Sequence[Any]]] = {}
         world = self.protocol.world
         self._at_once: Callable[[Any], bool] = world.at_once if world else lambda message: False
@@ -113,7 +113,7 @@ class Peers:
     def role(self, state: State, node: int) -> str:
         return str(self._kind(node).role(self.row(state, node)))
 
-    def made(self, state: State, move: Move) -> Made | None:
+    def made(self, state: State, move: Move) -> PeerOutcome | None:
         """What the reference makes of a move; None: it is disabled."""
         row = self.row(state, move.node)
         key = move.node, row, move.input
@@ -121,7 +121,7 @@ class Peers:
             self.steps += 1
             self._asked = []
             outcome = self._handle(move.node, row, move.input)
-            self._made[key] = outcome and Made(
+            self._made[key] = outcome and PeerOutcome(
                 outcome.row,
                 tuple(outcome.sent),
                 outcome.ignored,
@@ -210,7 +210,7 @@ class Peers:
 
     def drawn(
         self, stream: Stream, state: State, frequencies: dict[str, int], chosen: int
-    ) -> tuple[Move, Made] | None:
+    ) -> tuple[Move, PeerOutcome] | None:
         """A move by chance; None: none was found. chosen: a node that moves more often."""
         for _ in range(TRIES):
             move = self._drawn(stream, state, frequencies, chosen)

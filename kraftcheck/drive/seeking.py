@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.drive.peers import Made, Move, Peers, State
+from kraftcheck.drive.peers import Move, PeerOutcome, Peers, State
 from kraftcheck.reference.sim.choices import Stream, pick
 
 LENGTHS: Final = (4, 8, 16, 32)
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     depth: int
 
 
-class Found(NamedTuple):
+class Explored(NamedTuple):
     seen: list[Seen]
     """States in the order in which they were met."""
     features: dict[Feature, int]
@@ -59,7 +59,7 @@ class Found(NamedTuple):
         return moves
 
 
-def features_of(peers: Peers, state: State, move: Move, made: Made) -> Iterator[Feature]:
+def features_of(peers: Peers, state: State, move: Move, made: PeerOutcome) -> Iterator[Feature]:
     """What a step of a node may meet that is new."""
     yield from made.asked
     kind = type(move.input).__name__
@@ -86,9 +86,9 @@ def seek(
     steps: int,
     refused: Collection[Refused],
     told: Callable[[int], None],
-) -> Found:
+) -> Explored:
     """Walks of so many moves in all. refused: inputs that the node does not take."""
-    found = Found([Seen(peers.first(), -1, (), 0)], {})
+    found = Explored([Seen(peers.first(), -1, (), 0)], {})
     known: set[Any] = set()
     made = 0
     counts = [0]
@@ -109,7 +109,7 @@ def _walk(
     peers: Peers,
     node: int,
     stream: Stream,
-    found: Found,
+    found: Explored,
     at: int,
     refused: Collection[Refused],
     known: set[Any],

@@ -30,7 +30,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.explore.played import Paths, Played, replace_moves
 from kraftcheck.explore.walking import stream_of, walk
 from kraftcheck.picture import picture, write_page
-from kraftcheck.reference.runner.narrate import render_input, told
+from kraftcheck.reference.runner.narrate import field_words, render_input
 from kraftcheck.reference.runner.run import Run, simulate, taken
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.runner.scripted import ImpossibleMove, in_the_end
@@ -284,7 +284,8 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
     points = _points(source, len(run.steps), futures, PREFIXES, done)
     last = [run.steps[each.at - 1] if each.at else None for each in points]
     decided = [
-        f"{each.node} takes {render_input(each.input, told)}" if each else "" for each in last
+        f"{each.node} takes {render_input(each.input, field_words)}" if each else ""
+        for each in last
     ]
     return Curve("step", failure, points, decided, _jump(points))
 

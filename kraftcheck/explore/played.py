@@ -24,7 +24,7 @@ from kraftcheck.reference.bugs.catalog import UnknownBug
 from kraftcheck.reference.core.system import HOW
 from kraftcheck.reference.drivers.script import LOST, ScriptedRun
 from kraftcheck.reference.protocols import kind_of_row, parts_of
-from kraftcheck.reference.runner.narrate import render_input, told
+from kraftcheck.reference.runner.narrate import field_words, render_input
 from kraftcheck.reference.runner.run import taken
 from kraftcheck.reference.runner.scripted import (
     AnySchedule,
@@ -178,10 +178,10 @@ class Played:
         settle(self.schedule)
         known = len(self._told)
         for index, step in enumerate(taken(self.schedule.recorder)[known:], known):
-            words = [f"sends {render_input(each, told)}" for each in step.sent]
+            words = [f"sends {render_input(each, field_words)}" for each in step.sent]
             words += [f"ignores it: {step.ignored}"] * bool(step.ignored)
             if index not in self._counts:  # Heard at once from another step.
-                words.insert(0, f"and {step.node} takes {render_input(step.input, told)}")
+                words.insert(0, f"and {step.node} takes {render_input(step.input, field_words)}")
             self._told.append(words)
         return [
             [line for step in self._told[a:b] for line in step] if b > a else [NO_STEP]

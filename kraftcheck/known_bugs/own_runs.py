@@ -213,7 +213,7 @@ def _tried(
 ) -> OfRuns:
     scripts = {} if hunt.options else dict(schedules.every(hunt.scenario))
     runs, played = wanted.runs, False
-    found, consulted, never = _Found(screen, wanted.fail_fast), Consulted(), ""
+    found, consulted, never = _Findings(screen, wanted.fail_fast), Consulted(), ""
     measures = list[Measure]()
     try:
         with exits.within(timeout_s), screen.progress("runs and schedules", 3) as meter:
@@ -308,7 +308,7 @@ class _Source(NamedTuple):
     """Their names by number, where they are schedules."""
 
     def judge(
-        self, found: _Found, overlay: OwnOverlay | None, progress: Callable[[str], None]
+        self, found: _Findings, overlay: OwnOverlay | None, progress: Callable[[str], None]
     ) -> None:
         """Ask every detector; what the control shows too is told apart."""
         of = f"{len(self.schedules)} schedules: " if self.schedules else "runs: "
@@ -334,7 +334,7 @@ class _Source(NamedTuple):
             self._note(found.shared if is_correct else found.own, each)
             found.tell()
 
-    def _violations(self, kind: str, folder: Path, found: _Found) -> None:
+    def _violations(self, kind: str, folder: Path, found: _Findings) -> None:
         """What is broken in these runs, and not in those of the correct protocol."""
         shown, undecided = _shown(kind, folder)
         found.undecided += undecided
@@ -398,7 +398,7 @@ class _Source(NamedTuple):
         write_page(told.with_suffix(".html"), picture(str(told), run, notes, what))
 
 
-class _Found:
+class _Findings:
     """All findings: those of the change, and those that it shares with the correct protocol.
 
     runs: of the campaign, judged for violations.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kraftcheck.live.library import Got, Library, Options, Reader, Sender, Told
+from kraftcheck.live.library import Got, Library, Options, Reader, Sender, SendResult
 
 
 class Behind:
@@ -35,16 +35,16 @@ class _Sender:
         self._starts = starts
         self.initialise, self.end, self.close = sender.initialise, sender.end, sender.close
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         return self._told(self._sender.send(topic, partition, value), partition)
 
-    def _told(self, told: Told, partition: int) -> Told:
+    def _told(self, told: SendResult, partition: int) -> SendResult:
         offset = told.offset
         return told if offset is None else told._replace(offset=offset - self._starts[partition])
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
+    ) -> Sequence[SendResult]:
         told = self._sender.write(topic, sends, seconds)
         return [self._told(each, place) for each, (place, _) in zip(told, sends, strict=True)]
 

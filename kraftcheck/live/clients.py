@@ -14,7 +14,7 @@ from typing import Any
 
 from kraftcheck.live.confluent import Confluent
 from kraftcheck.live.journal import Journal
-from kraftcheck.live.library import ClientError, Got, Library, Options, Reader, Sender, Told
+from kraftcheck.live.library import ClientError, Got, Library, Options, Reader, Sender, SendResult
 
 POLL_S = 0.2
 
@@ -136,7 +136,7 @@ def greet(setting: Setting, options: Options, records: int = 1) -> None:
     sender.close()
 
 
-def _send(setting: Setting, sender: Sender, process: int, place: int) -> Told:
+def _send(setting: Setting, sender: Sender, process: int, place: int) -> SendResult:
     """Sends a new value and waits until its fate is known."""
     key, value = setting.key(place), setting.values.next()
     asked = [["send", key, value]]

@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from kraftcheck.live.library import ClientError, Ending, Got, Listener, Options, Told
+from kraftcheck.live.library import ClientError, Ending, Got, Listener, Options, SendResult
 
 NEVER_SENT = frozenset(
     {KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE}
@@ -48,7 +48,7 @@ class ConfluentSender:
         settings = {**SILENT, "bootstrap.servers": bootstrap, **options}
         self._producer = Producer(settings, logger=MUTE)
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         told: list[tuple[KafkaError | None, int | None]] = []
         try:
             self._producer.produce(
@@ -63,8 +63,8 @@ class ConfluentSender:
             told.append((problem.args[0], None))
         error, offset = told[0]
         if error is not None:
-            return Told(None, error.name(), error.code() in NEVER_SENT, error.fatal())
-        return Told(None if offset is None or offset < 0 else offset)
+            return SendResult(None, error.name(), error.code() in NEVER_SENT, error.fatal())
+        return SendResult(None if offset is None or offset < 0 else offset)
 
     def initialise(self, seconds: float) -> None:
         try:
@@ -74,8 +74,8 @@ class ConfluentSender:
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
-        told = [Told(error="no answer")] * len(sends)
+    ) -> Sequence[SendResult]:
+        told = [SendResult(error="no answer")] * len(sends)
         try:
             self._producer.begin_transaction()
             for at, (place, value) in enumerate(sends):
@@ -83,7 +83,7 @@ class ConfluentSender:
                 self._producer.produce(topic, value=value, partition=place, on_delivery=note)
             self._producer.flush(seconds)
         except KafkaException as problem:
-            error = Told(error=problem.args[0].name())
+            error = SendResult(error=problem.args[0].name())
             return [error if each.error else each for each in told]
         return told
 
@@ -106,8 +106,8 @@ class ConfluentSender:
         """Nothing: the library's producer ends when nobody knows it any more."""
 
 
-def _note(told: list[Told], at: int, error: KafkaError | None, message: Message) -> None:
-    told[at] = Told(message.offset()) if error is None else Told(error=error.name())
+def _note(told: list[SendResult], at: int, error: KafkaError | None, message: Message) -> None:
+    told[at] = SendResult(message.offset()) if error is None else SendResult(error=error.name())
 
 
 class ConfluentReader:

@@ -19,7 +19,7 @@ from typing import Final
 
 from kraftcheck.live.artifacts import ArtifactError, libraries, version
 from kraftcheck.live.confluent import Confluent, ConfluentReader
-from kraftcheck.live.library import ClientError, Ending, LibraryError, Options, Told
+from kraftcheck.live.library import ClientError, Ending, LibraryError, Options, SendResult
 from kraftcheck.live.witness.jars import program
 
 PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Producers.java"
@@ -152,7 +152,7 @@ class JavaSender:
         self._late = False
         self._ask(self._patience, "new", *words)
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         [word] = self._ask(self._patience, "send", topic, str(partition), value.hex())
         return _told(word)._replace(fatal=word.startswith("!"))
 
@@ -163,7 +163,7 @@ class JavaSender:
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
+    ) -> Sequence[SendResult]:
         records = [word for place, value in sends for word in (str(place), value.hex())]
         words = self._ask(seconds, "write", topic, *records)
         # One word for all: it was refused before a record was sent.
@@ -191,7 +191,7 @@ class JavaSender:
             return ["!timed-out"]
 
 
-def _told(word: str) -> Told:
+def _told(word: str) -> SendResult:
     if word.startswith("!"):
-        return Told(error=word.removeprefix("!"))
-    return Told(int(word) if int(word) >= 0 else None)
+        return SendResult(error=word.removeprefix("!"))
+    return SendResult(int(word) if int(word) >= 0 else None)

@@ -15,7 +15,15 @@ from typing import Any, Final
 import kafka
 from kafka.errors import KafkaError, RetriableError
 
-from kraftcheck.live.library import ClientError, Ending, Got, LibraryError, Listener, Options, Told
+from kraftcheck.live.library import (
+    ClientError,
+    Ending,
+    Got,
+    LibraryError,
+    Listener,
+    Options,
+    SendResult,
+)
 
 BATCH: Final = 500
 OTHERWISE: Final = {
@@ -108,16 +116,16 @@ class KafkaPythonSender:
             self._made = kafka.KafkaProducer(**self._options)
         return self._made
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         try:
             future = self._producer().send(topic, value, partition=partition)
         except KafkaError as error:  # before it was given to who sends
-            return Told(error=_name(error), never_sent=True, fatal=_is_fatal(error))
+            return SendResult(error=_name(error), never_sent=True, fatal=_is_fatal(error))
         try:
             offset = future.get(timeout=self._patience).offset
         except KafkaError as error:
-            return Told(error=_name(error), fatal=_is_fatal(error))
-        return Told(offset if offset >= 0 else None)
+            return SendResult(error=_name(error), fatal=_is_fatal(error))
+        return SendResult(offset if offset >= 0 else None)
 
     def initialise(self, seconds: float) -> None:
         self._options["max_block_ms"] = int(seconds * 1000)
@@ -128,19 +136,19 @@ class KafkaPythonSender:
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
+    ) -> Sequence[SendResult]:
         producer, told = self._producer(), []
         try:
             producer.begin_transaction()
             futures = [producer.send(topic, value, partition=place) for place, value in sends]
             producer.flush(seconds)
         except KafkaError as error:
-            return [Told(error=_name(error))] * len(sends)
+            return [SendResult(error=_name(error))] * len(sends)
         for future in futures:
             try:
-                told.append(Told(future.get(timeout=0.0).offset))
+                told.append(SendResult(future.get(timeout=0.0).offset))
             except KafkaError as error:
-                told.append(Told(error=_name(error)))
+                told.append(SendResult(error=_name(error)))
         return told
 
     def end(self, abort: bool, seconds: float) -> Ending:

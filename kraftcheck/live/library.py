@@ -21,7 +21,7 @@ class ClientError(Exception):
     """A request that the library gave up. The text is the library's name for the reason."""
 
 
-class Told(NamedTuple):
+class SendResult(NamedTuple):
     """What became of a record, as far as the library says."""
 
     offset: int | None = None
@@ -56,7 +56,7 @@ class Got(NamedTuple):
 class Sender(Protocol):
     """A producer with connections of its own."""
 
-    def send(self, topic: str, partition: int, value: bytes) -> Told:
+    def send(self, topic: str, partition: int, value: bytes) -> SendResult:
         """Sends one record, and returns when its fate is known."""
         ...
 
@@ -66,7 +66,7 @@ class Sender(Protocol):
 
     def write(
         self, topic: str, sends: Sequence[tuple[int, bytes]], seconds: float
-    ) -> Sequence[Told]:
+    ) -> Sequence[SendResult]:
         """Opens a transaction and sends (partition, value) pairs; what became of each.
 
         seconds: how long that may take.

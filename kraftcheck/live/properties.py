@@ -63,6 +63,6 @@ def _property(text: str, where: str) -> dict[str, str]:
     return {key: value}
 
 
-def told(given: Mapping[str, str]) -> dict[str, str]:
+def without_secrets(given: Mapping[str, str]) -> dict[str, str]:
     """As they may be written down."""
     return {k: "(secret)" if any(s in k for s in SECRET) else v for k, v in given.items()}

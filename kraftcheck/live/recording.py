@@ -40,7 +40,7 @@ from kraftcheck.live.faults import DOWN, Called, Fault, Nemesis, disturb
 from kraftcheck.live.journal import ANSWERS, DISKS, HISTORY, RECORDING, Journal
 from kraftcheck.live.libraries import load
 from kraftcheck.live.library import ClientError, Configured, Library, LibraryError
-from kraftcheck.live.properties import told as written
+from kraftcheck.live.properties import without_secrets as written
 from kraftcheck.live.rest import settle
 from kraftcheck.live.topics import (
     MIN_ISR,

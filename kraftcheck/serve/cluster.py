@@ -23,7 +23,7 @@ def cluster(
     recorded: bool = False,
     observer: Observer | None = None,
 ) -> Core:
-    """watched, recorded, observer: as in `World`."""
+    """watched, recorded, observer: as in `ServedWorld`."""
     core = Core(setup, watched, recorded, observer)
     groups, producers = Groups(core), Producers(core)
     metadata = Metadata(core)

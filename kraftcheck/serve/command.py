@@ -26,7 +26,7 @@ from kraftcheck.reference.bugs.catalog import bug as known_bug
 from kraftcheck.screen import Screen
 from kraftcheck.serve import plans
 from kraftcheck.serve.front import Front
-from kraftcheck.serve.judging import Conformed, Judged, command_of, conformed, judged
+from kraftcheck.serve.judging import Conformed, ServedVerdict, command_of, conformed, judged
 from kraftcheck.serve.world import Setup
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ def _tls(certificate: Path) -> ssl.SSLContext:
 
 async def _serve(
     front: Front, protocol: str, admin_port: int, until_eof: bool, screen: Screen
-) -> Judged:
+) -> ServedVerdict:
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -205,7 +205,7 @@ def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:
     return exits.VIOLATED
 
 
-def _tell(found: Judged, folder: Path, judge: int, screen: Screen) -> int:
+def _tell(found: ServedVerdict, folder: Path, judge: int, screen: Screen) -> int:
     steps: Conformed | None = None
     if judge:
         from kraftcheck.traces.jobs.conform import ConformOptions

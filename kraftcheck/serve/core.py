@@ -24,7 +24,7 @@ from kraftcheck.serve.codec import Malformed, Message, Reader, Writer, reader, u
 from kraftcheck.serve.faults import Faults, invented
 from kraftcheck.serve.partition import Observer, ServedPartition
 from kraftcheck.serve.requests import Request, Serve, Waiting
-from kraftcheck.serve.world import INTERNAL, Setup, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld, Setup
 
 FRAME_MAX: Final = 100 << 20
 """socket.request.max.bytes (W1)."""
@@ -48,8 +48,8 @@ class Closed(Exception):
 class Witness(Protocol):
     """Sees requests that are served, and answers that leave."""
 
-    def asked(self, world: World, request: Request) -> None: ...
-    def answered(self, world: World, request: Request, body: Message) -> None: ...
+    def asked(self, world: ServedWorld, request: Request) -> None: ...
+    def answered(self, world: ServedWorld, request: Request, body: Message) -> None: ...
     def restored(self, partition: ServedPartition, batch: Batch) -> None: ...
     def committed(self, group: str, partition: ServedPartition, offset: int) -> None: ...
 
@@ -85,7 +85,7 @@ class Core:
         """Requests to brokers that stand still, and those that wait for a command."""
         self._paused: set[int] = set()
         """Brokers that stood still when somebody looked last."""
-        self.world = World(setup, self, watched, recorded, observer)
+        self.world = ServedWorld(setup, self, watched, recorded, observer)
         self.reach = 0
         """So far time may leap while a request is handled, in microseconds."""
         self._leaps = 0

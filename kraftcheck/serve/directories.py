@@ -39,7 +39,7 @@ from kraftcheck.reference.storage.log import Log
 from kraftcheck.reference.storage.rules import Config, StorageRules
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.real_files import RealFiles
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 CLUSTER: Final = "cluster.json"
 CONFIG: Final = Config(segment_bytes=1 << 30, segment_ms=1 << 62, index_bytes=1 << 20)
@@ -166,7 +166,7 @@ class Directories:
         """Brokers of whose logs one begins at an offset that is not written yet."""
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
 
-    def keep(self, world: World) -> None:
+    def keep(self, world: ServedWorld) -> None:
         """All that has changed is written. Raises OSError."""
         live = {partition.number for partition in world.live_partitions}
         for key in [key for key in self._logs if key[0] not in live]:
@@ -186,7 +186,7 @@ class Directories:
         if time.monotonic() >= self._checkpoint_at:
             self.checkpoint()
 
-    def _keep(self, world: World, partition: ServedPartition, broker: int) -> None:
+    def _keep(self, world: ServedWorld, partition: ServedPartition, broker: int) -> None:
         key = partition.number, broker
         if key not in self._logs:
             files = self._files[broker]
@@ -218,7 +218,7 @@ class Directories:
             files.unlink(f"{log.folder}/{name}")
         shutil.rmtree(files.root / log.folder, True)
 
-    def _tell(self, world: World) -> None:
+    def _tell(self, world: ServedWorld) -> None:
         topics = tuple(_described(world))
         said = msgspec.json.encode(Stored(self._brokers, self._generation, topics))
         if said != self._said:
@@ -260,7 +260,7 @@ def _agree(one: Record, other: Record) -> bool:
     return one == other or GONE in (one, other)
 
 
-def _described(world: World) -> Iterator[Topic]:
+def _described(world: ServedWorld) -> Iterator[Topic]:
     for topic in world.topics.values():
         yield Topic(
             topic.name,

@@ -22,7 +22,7 @@ from kraftcheck.serve.codec import Message, description
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, by_topic
 from kraftcheck.serve.topics import created
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 Command: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """Returns what is wrong with it. Raises KeyError, TypeError, ValueError likewise."""
@@ -34,8 +34,13 @@ UNDONE_BY: Final = {
 }
 """What ends after `lasts_ms`, if that is said."""
 _DOES: Final[Mapping[str, Callable[..., None]]] = {
-    **{"kill": World.kill, "stop": World.stop, "restart": World.restart, "expire": World.expire},
-    **{"pause": World.pause, "resume": World.resume},
+    **{
+        "kill": ServedWorld.kill,
+        "stop": ServedWorld.stop,
+        "restart": ServedWorld.restart,
+        "expire": ServedWorld.expire,
+    },
+    **{"pause": ServedWorld.pause, "resume": ServedWorld.resume},
     "cut": lambda world, broker: world.cut(broker, False),
     "join": lambda world, broker: world.cut(broker, True),
     "stale": lambda world, broker: world.tell(broker, False),
@@ -113,7 +118,7 @@ class Faults:
     """Commands to a cluster, and the moves that it was told of."""
 
     def __init__(
-        self, world: World, hang_up: Callable[[], None], go_on: Callable[[str], bool]
+        self, world: ServedWorld, hang_up: Callable[[], None], go_on: Callable[[str], bool]
     ) -> None:
         """hang_up: on all clients. go_on: requests that wait for a command; whether any do."""
         self._world = world

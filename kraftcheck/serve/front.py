@@ -206,7 +206,7 @@ class Front:
             self._clock.leap_to(self._clock.now() + 1000 * MADE_STEP_MS)
         self._tick()
 
-    def end(self) -> judging.Judged:
+    def end(self) -> judging.ServedVerdict:
         """The cluster's end, and what is said of it."""
         if self._data is not None:
             self._data.end(self._taped.core.world)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SHOWN: Final = 5
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ServedVerdict(msgspec.Struct, frozen=True):
     verdict: str
     """Holds, violated or unknown; reasons say why it is not holds."""
     reasons: list[str]
@@ -51,13 +51,13 @@ def command_of(tape: Path) -> str:
     return f"kraftcheck serve --replay {tape}"
 
 
-def judged(tape: Path) -> Judged:
+def judged(tape: Path) -> ServedVerdict:
     """Without TLC. Raises BadInput: it is no tape."""
     seen = WireHistory()
     return _said(tape, replayed(tape, witness=seen), seen)
 
 
-def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
+def _said(tape: Path, played: Replayed, seen: WireHistory) -> ServedVerdict:
     reasons: list[str] = []
     steps = played.steps
     for partition in played.violated:
@@ -89,7 +89,7 @@ def _said(tape: Path, played: Replayed, seen: WireHistory) -> Judged:
             if partition.verdict not in (PROGRESSED, STOPPED):
                 reasons.append(f"{where} made no progress when it was healed: {partition.verdict}")
     code = exits.VIOLATED if reasons else exits.UNKNOWN if unknown else exits.HOLDS
-    return Judged(
+    return ServedVerdict(
         verdict=exits.VERDICTS[code],
         reasons=reasons or unknown,
         tape=str(tape),

@@ -10,7 +10,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.serve.clock import Clock
 from kraftcheck.serve.directories import Directories, Recovered, commands, of_broker, stored
 from kraftcheck.serve.tape import Taped
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 STEP_US: Final = 100_000
 STEPS_MAX: Final = 2000
@@ -46,12 +46,12 @@ class Data:
             if old != of_broker(self._folder, found.generation + 1, 0).parent:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def keep(self, world: World) -> None:
+    def keep(self, world: ServedWorld) -> None:
         """Before anything leaves."""
         if self._open is not None:
             self._open.keep(world)
 
-    def end(self, world: World) -> None:
+    def end(self, world: ServedWorld) -> None:
         """What is asked of the cluster after this is for its judges."""
         if self._open is not None:
             self._open.keep(world)
@@ -70,7 +70,7 @@ def _settle(taped: Taped, clock: Clock) -> None:
     raise BadInput("what was kept could not be replicated: no leader in time")
 
 
-def _is_settled(world: World, at: int) -> bool:
+def _is_settled(world: ServedWorld, at: int) -> bool:
     partition = world.live_partitions[at]
     leader = partition.controller.partition.leader
     if not partition.is_settled():

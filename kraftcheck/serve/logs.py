@@ -21,7 +21,7 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.core import Core
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request, Waiting
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 WRITE_MS: Final = 5000
 """offsets.commit.timeout.ms: for so long a coordinator waits until its record is replicated."""
@@ -40,7 +40,7 @@ class Followed(Generic[State]):
 
     def __init__(
         self,
-        world: World,
+        world: ServedWorld,
         log: ServedPartition,
         fresh: Callable[[], State],
         take: Callable[[State, Record, Batch], None],

@@ -52,7 +52,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.classic import Runtime
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.logs import Promise
-from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld
 
 HEARTBEAT_MS: Final = 200
 """group.consumer.heartbeat.interval.ms: a rebalance takes some of them. Kafka's is 5,000."""
@@ -127,7 +127,7 @@ class ConsumerGroup:
     kind: Final = "consumer"
 
     def __init__(
-        self, id: str, runtime: Runtime, world: World, record: ConsumerRecord | None = None
+        self, id: str, runtime: Runtime, world: ServedWorld, record: ConsumerRecord | None = None
     ) -> None:
         self.id = id
         self._runtime = runtime

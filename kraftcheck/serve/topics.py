@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kraftcheck.reference.cluster.topics import DEFAULT, NewTopic, TopicError
 from kraftcheck.serve.partition import ServedTopic
-from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld
 
 SETTINGS: Final = {
     "cleanup.policy": "delete",
@@ -35,7 +35,7 @@ def is_name(name: str) -> bool:
     return NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
-def created(world: World, said: Mapping[str, Any]) -> str:
+def created(world: ServedWorld, said: Mapping[str, Any]) -> str:
     """Make a topic on command; return what is wrong with it, or "".
 
     The command has `name`, and, unless they are the defaults, `partitions`, `replicas`, and
@@ -59,12 +59,12 @@ def created(world: World, said: Mapping[str, Any]) -> str:
     return ""
 
 
-def made(world: World, said: Mapping[str, Any]) -> ServedTopic:
+def made(world: ServedWorld, said: Mapping[str, Any]) -> ServedTopic:
     """Raises TopicError."""
     return world.make(*asked_for(world, said))
 
 
-def asked_for(world: World, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
+def asked_for(world: ServedWorld, said: Mapping[str, Any]) -> tuple[NewTopic, dict[str, str]]:
     """Raises TopicError for what Kafka refuses, and for settings that would not be kept."""
     name, setup = str(said["name"]), world.setup
     if not is_name(name) or name in INTERNAL:

@@ -27,7 +27,7 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import INTERNAL, World
+from kraftcheck.serve.world import INTERNAL, ServedWorld
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 TV2_END: Final = 5
@@ -48,7 +48,7 @@ _REFUSED: Final = frozenset(
 
 
 def partitions(
-    world: World,
+    world: ServedWorld,
     topics: Iterable[Message],
     name: str = "name",
     within: str = "partitions",
@@ -103,7 +103,7 @@ class Commit(msgspec.Struct, eq=False):
     is_refused: bool = False
 
 
-class Told(NamedTuple):
+class ReportedOffset(NamedTuple):
     """A committed offset that somebody was told; -1: that there is none."""
 
     group: str
@@ -137,7 +137,7 @@ class Across:
         self.transactions: list[Transaction] = []
         self.inits: list[Init] = []
         self.commits: list[Commit] = []
-        self.told: list[Told] = []
+        self.told: list[ReportedOffset] = []
         self.deleted: set[str] = set()
         """Groups of which somebody asked to delete something."""
         self._epochs: dict[tuple[int, int], _Epoch] = {}
@@ -147,7 +147,7 @@ class Across:
         self._busy: set[int] = set()
         """Processes that have an open transaction."""
 
-    def asked(self, now: int, world: World, request: Request) -> None:
+    def asked(self, now: int, world: ServedWorld, request: Request) -> None:
         body, api = request.body, request.api
         if api == "AddPartitionsToTxn" and request.version <= 3:
             ids = body["v3_and_below_producer_id"], body["v3_and_below_producer_epoch"]
@@ -167,7 +167,7 @@ class Across:
             self.deleted.add(body["group_id"])
 
     def answered(
-        self, now: int, world: World, request: Request, body: Message, invoked: int
+        self, now: int, world: ServedWorld, request: Request, body: Message, invoked: int
     ) -> None:
         api = request.api
         if (
@@ -253,7 +253,7 @@ class Across:
     # --- Offsets
 
     def _commit(
-        self, now: int, world: World, request: Request, transaction: Transaction | None
+        self, now: int, world: ServedWorld, request: Request, transaction: Transaction | None
     ) -> None:
         group, topics = request.body["group_id"], request.body["topics"]
         made = [
@@ -265,7 +265,7 @@ class Across:
         self.commits += made
         self._pending[request.connection] = made
 
-    def _committed(self, now: int, world: World, body: Message, asked: list[Commit]) -> None:
+    def _committed(self, now: int, world: ServedWorld, body: Message, asked: list[Commit]) -> None:
         by = {commit.partition: commit for commit in asked}
         for _, partition, told in partitions(world, body["topics"]):
             commit = by.get(partition)
@@ -278,7 +278,7 @@ class Across:
                 commit.completed = now
 
     def _fetched(
-        self, now: int, world: World, request: Request, body: Message, invoked: int
+        self, now: int, world: ServedWorld, request: Request, body: Message, invoked: int
     ) -> None:
         if request.broker != world.offsets.controller.partition.leader:
             return
@@ -289,7 +289,9 @@ class Across:
             for _, partition, told in partitions(world, group["topics"]):
                 if not told.get("error_code", 0):
                     offset = told["committed_offset"]
-                    self.told.append(Told(name, partition, offset, invoked, now, is_stable))
+                    self.told.append(
+                        ReportedOffset(name, partition, offset, invoked, now, is_stable)
+                    )
 
 
 # --- As operations of a history (traces/history.py)

@@ -43,7 +43,7 @@ from kraftcheck.serve.partition import ServedPartition
 from kraftcheck.serve.requests import ACKS, Request
 from kraftcheck.serve.wire_across import Across, Transaction, partitions
 from kraftcheck.serve.wire_members import Members
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, 1
@@ -165,7 +165,7 @@ class WireHistory:
 
     # --- What comes in and goes out
 
-    def asked(self, world: World, request: Request) -> None:
+    def asked(self, world: ServedWorld, request: Request) -> None:
         self._now += 1
         appends = []
         self.across.asked(self._now, world, request)
@@ -180,7 +180,7 @@ class WireHistory:
                     appends.append((log, self._append(log, batch)))
         self._asked[request.connection] = self._now, appends
 
-    def answered(self, world: World, request: Request, body: Message) -> None:
+    def answered(self, world: ServedWorld, request: Request, body: Message) -> None:
         """An answer leaves whole. One that was invented says nothing."""
         self._now += 1
         invoked, appends = self._asked.pop(request.connection, (self._now, []))
@@ -242,7 +242,9 @@ class WireHistory:
             known.transaction.open.add(id(known))
         return known
 
-    def _acknowledged(self, world: World, body: Message, appends: list[tuple[Log, Append]]) -> None:
+    def _acknowledged(
+        self, world: ServedWorld, body: Message, appends: list[tuple[Log, Append]]
+    ) -> None:
         topics = body["responses"]
         for _, of, told in partitions(world, topics, "name", "partition_responses", "index"):
             log, error = self._log(of), told.get("error_code", 0)
@@ -253,7 +255,7 @@ class WireHistory:
                 if error == ERRORS["NONE"] and append.completed is None:
                     append.completed, append.offset = self._now, told["base_offset"]
 
-    def _fetched(self, world: World, request: Request, body: Message, invoked: int) -> None:
+    def _fetched(self, world: ServedWorld, request: Request, body: Message, invoked: int) -> None:
         if body.get("error_code"):
             return
         starts = self._starts(request, body)
@@ -293,7 +295,7 @@ class WireHistory:
         known.update(listed)
         return known
 
-    def _listed(self, world: World, request: Request, body: Message, invoked: int) -> None:
+    def _listed(self, world: ServedWorld, request: Request, body: Message, invoked: int) -> None:
         asked = {
             (topic["name"], each["partition_index"]): each["timestamp"]
             for topic in request.body["topics"]

@@ -24,7 +24,7 @@ from kraftcheck.serve.wire_across import Said, of_groups, of_transactions
 from kraftcheck.serve.wire_history import Append, Batch, Log, Read, WireHistory
 from kraftcheck.traces.checkers.assessment import Report
 from kraftcheck.traces.checkers.check import check_log
-from kraftcheck.traces.checkers.findings import told
+from kraftcheck.traces.checkers.findings import anomaly_of
 from kraftcheck.traces.checkers.groups import GROUPS
 from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.progress import committed
@@ -35,7 +35,7 @@ _ACKS: Final = {0: "0", 1: "1", -1: "all"}
 _READ_COMMITTED: Final = next(each for each in ISOLATIONS if each != READ_UNCOMMITTED)
 
 
-class Found(NamedTuple):
+class PartVerdict(NamedTuple):
     """What is said of a part of a history."""
 
     where: str
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     report: Report | None
 
 
-def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator[Found]:
+def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator[PartVerdict]:
     """internal: the partitions of the brokers' own, of which it depends what they remember."""
     called = _names(seen)
     for log in seen.logs.values():
@@ -63,12 +63,12 @@ def findings(seen: WireHistory, internal: Iterable[ServedPartition]) -> Iterator
     if seen.across.commits:
         yield _groups(seen, called, list(internal))
     for group, why in seen.members.broken.items():
-        yield Found(f"the members of {group!r}", VIOLATED, why, None)
+        yield PartVerdict(f"the members of {group!r}", VIOLATED, why, None)
 
 
 def _transactions(
     seen: WireHistory, called: Mapping[int, str], internal: list[ServedPartition]
-) -> Found:
+) -> PartVerdict:
     logs = [log for log in seen.logs.values() if any(each.transaction for each in log.appends)]
     operations = of_transactions(seen.across, lambda partition: called[partition.number])
     for log in logs:
@@ -88,23 +88,25 @@ def _transactions(
     return _of_report("transactions", report)
 
 
-def _groups(seen: WireHistory, called: Mapping[int, str], internal: list[ServedPartition]) -> Found:
+def _groups(
+    seen: WireHistory, called: Mapping[int, str], internal: list[ServedPartition]
+) -> PartVerdict:
     operations = of_groups(seen.across, lambda partition: called[partition.number])
     members = members_of(_history("committed offsets", operations))
     if members is None:
-        return Found("committed offsets", HOLDS, "", None)
+        return PartVerdict("committed offsets", HOLDS, "", None)
     configuration = configuration_of(internal[0].options)
     promise = promised(configuration, _together(internal))
     for broken in committed(members):
-        if broken.times and not (found := told(broken, GROUPS, promise, None)).allowed:
+        if broken.times and not (found := anomaly_of(broken, GROUPS, promise, None)).allowed:
             why = f"{found.name}: {found.certificates[0].sentence}"
-            return Found("committed offsets", VIOLATED, why, None)
-    return Found("committed offsets", HOLDS, "", None)
+            return PartVerdict("committed offsets", VIOLATED, why, None)
+    return PartVerdict("committed offsets", HOLDS, "", None)
 
 
-def _of_report(where: str, report: Report) -> Found:
+def _of_report(where: str, report: Report) -> PartVerdict:
     if report.holds:
-        return Found(where, report.verdict, "", report)
+        return PartVerdict(where, report.verdict, "", report)
     broken = [each for each in report.anomalies if not each.allowed]
     part = next(each for each in report.parts if each.verdict == report.verdict)
     why = part.reason or ""
@@ -113,7 +115,7 @@ def _of_report(where: str, report: Report) -> Found:
     elif broken and broken[0].certificates:
         why = f"{broken[0].name}: {broken[0].certificates[0].sentence}"
     held = f"{report.promised} is promised, and {report.level or 'less'} is what clients saw"
-    return Found(where, report.verdict, f"{held}: {why}", report)
+    return PartVerdict(where, report.verdict, f"{held}: {why}", report)
 
 
 def _configuration(logs: Iterable[Log]) -> Configuration:

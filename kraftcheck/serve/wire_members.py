@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.codec import Message
 from kraftcheck.serve.requests import Request
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 
 _NONE: Final = ERRORS["NONE"]
 _JOIN_EPOCH: Final = 0
@@ -93,7 +93,7 @@ class Members:
             sent.setdefault(body["generation_id"], []).append(given)
 
     def answered(
-        self, now: int, world: World, request: Request, body: Message, invoked: int
+        self, now: int, world: ServedWorld, request: Request, body: Message, invoked: int
     ) -> None:
         api, asked = request.api, request.body
         tenure = world.offsets.row(request.broker).leader_epoch

@@ -117,7 +117,7 @@ class Owner(Protocol):
         ...
 
 
-class World:
+class ServedWorld:
     """All partitions, one clock, and what is done to brokers."""
 
     def __init__(

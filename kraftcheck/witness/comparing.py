@@ -75,7 +75,9 @@ def _told(messages: Iterable[Any]) -> str:
     return "; ".join(sorted(map(render_input, messages))) or "nothing more"
 
 
-def told(differing: Sequence[Differing], methods: Mapping[str, str], most: int) -> list[str]:
+def difference_lines(
+    differing: Sequence[Differing], methods: Mapping[str, str], most: int
+) -> list[str]:
     """Tell the differences in words.
 
     Each action and its fields with how many steps, the most frequent first, and the first such

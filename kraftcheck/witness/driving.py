@@ -227,7 +227,7 @@ def by_chance(
         rate = f"{len(driven.places) / seconds:,.0f} steps/s"
         screen.line(f"{len(driven.differing):,} of {len(driven.places):,} steps differ ({rate})")
         for part, steps in zip(component.parts, driven.parts, strict=True):
-            for line in comparing.told(steps.differing, part.methods, DIFFERING):
+            for line in comparing.difference_lines(steps.differing, part.methods, DIFFERING):
                 screen.line(line)
     compared = [part.differing for part in driven.parts] if differential else None
     found = all_judged(component, place / TRACE, profile, screen.note, compared)

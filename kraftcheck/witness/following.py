@@ -135,7 +135,7 @@ def follow(script: Script, schedule: Hosted) -> Followed:
     return Followed(schedule, made, left_out, None, parts_at)
 
 
-def told(followed: Followed) -> Iterator[str]:
+def step_lines(followed: Followed) -> Iterator[str]:
     """The steps in words, then what was left out."""
     for number, step in enumerate(followed.schedule.steps()):
         kind = kind_of_row(step.after)

@@ -173,13 +173,13 @@ def followed(
         )
     schedule, failure = made.followed.schedule, made.followed.failure
     steps = sum(len(part.lines) for part in schedule.parts)
-    for line in following.told(made.followed):
+    for line in following.step_lines(made.followed):
         screen.line(line)
     screen.line()
     if differential:
         screen.line(f"{sum(map(len, made.differing)):,} of {steps:,} steps differ")
         for part, differing in zip(component.parts, made.differing, strict=True):
-            for line in comparing.told(differing, part.methods, driving.DIFFERING):
+            for line in comparing.difference_lines(differing, part.methods, driving.DIFFERING):
                 screen.line(line)
     done = f"{made.followed.made} of {len(script.moves)} made, {steps} steps"
     shown = [*facts, ("moves", done)]

@@ -51,7 +51,7 @@ def writing(row: ClassicCoordinator) -> ClassicCoordinator:
     return replace(row, log=with_appended(row.log, (image(row),)))
 
 
-def said(image: ClassicImage) -> Mapping[str, Any]:
+def latest_records(image: ClassicImage) -> Mapping[str, Any]:
     """What the log says of a group, by key: it has one (CoordinatorRecordType 2)."""
     return {"group": image}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from kraftcheck.reference.classic.coordinator import CoordinatorHandlers, said
+from kraftcheck.reference.classic.coordinator import CoordinatorHandlers, latest_records
 from kraftcheck.reference.classic.member import MemberHandlers
 from kraftcheck.reference.classic.messages import (
     COORDINATOR,
@@ -151,7 +151,7 @@ CLASSIC: Final = Protocol(
     rules=(ClassicRules,),
     handler_classes=(CoordinatorHandlers, MemberHandlers),
     sometimes=tuple(sometimes.all),
-    coordinated=CoordinatorLog(COORDINATOR, MoveClassicCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveClassicCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -35,14 +35,14 @@ from kraftcheck.reference.commits.types import (
 )
 from kraftcheck.reference.groups.client import MemberHandlers
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers, with_waiting
-from kraftcheck.reference.groups.log import appended, newest, said as said_of_group
+from kraftcheck.reference.groups.log import appended, latest_records as said_of_group, newest
 from kraftcheck.reference.groups.messages import COORDINATOR, MemberRecord
 from kraftcheck.reference.groups.rules import holding
 from kraftcheck.reference.kit.dispatch import handlers_of
 from kraftcheck.reference.kit.protocol import Outcome
 
 
-def said(group: CommitsRecord) -> Mapping[str, Any]:
+def latest_records(group: CommitsRecord) -> Mapping[str, Any]:
     """What the log says of a group, by key: as in groups, and what is committed (of type 1).
 
     Since when its owner has the partition is in that owner's assignment (KIP-1251).

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kraftcheck.reference.commits.handlers import (
     CommitsCoordinatorHandlers,
     CommittingMemberHandlers,
-    said,
+    latest_records,
 )
 from kraftcheck.reference.commits.messages import (
     COORDINATOR_INPUTS,
@@ -189,7 +189,7 @@ COMMITS: Final = Protocol(
     handler_classes=(CommitsCoordinatorHandlers, CommittingMemberHandlers),
     extends=groups.GROUPS.name,
     sometimes=tuple(sometimes.all),
-    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

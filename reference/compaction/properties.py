@@ -17,7 +17,7 @@ from kraftcheck.reference.kit.protocol import Property
 _property = Declared("before", "after")
 
 
-def said(batches: Iterable[tuple[Batch, tuple[int, ...]]]) -> tuple[LoadedKey, ...]:
+def latest_records(batches: Iterable[tuple[Batch, tuple[int, ...]]]) -> tuple[LoadedKey, ...]:
     """Return the effective value of each of these keys that has one in the batches."""
     last = {key: batch for batch, keys in batches for key in keys}
     of = [LoadedKey(key, b.value) for key, b in last.items() if key not in b.removed]
@@ -26,7 +26,7 @@ def said(batches: Iterable[tuple[Batch, tuple[int, ...]]]) -> tuple[LoadedKey, .
 
 def said_by_all(row: CompactedReplica) -> tuple[LoadedKey, ...]:
     """What the log says of which nothing was cleaned."""
-    return said((batch, batch.keys) for batch in row.log)
+    return latest_records((batch, batch.keys) for batch in row.log)
 
 
 @_property("state")
@@ -40,7 +40,7 @@ def kept_is_replayed(after: CompactedReplica) -> str | None:
     """
     if len(after.log) < after.covered:
         return None
-    left, whole = said((batch, batch.kept) for batch in after.log), said_by_all(after)
+    left, whole = latest_records((batch, batch.kept) for batch in after.log), said_by_all(after)
     return None if left == whole else f"what is left says {_told(left)}, all said {_told(whole)}"
 
 

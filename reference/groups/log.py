@@ -35,7 +35,7 @@ def committed(log: OffsetsLog) -> OffsetsLog:
     return with_committed(log)
 
 
-def said(group: GroupRecord) -> Mapping[str, Any]:
+def latest_records(group: GroupRecord) -> Mapping[str, Any]:
     """Read what the log says of a group, by key.
 
     It has a record of the group and one of its target, and of each member what it asked for, what

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kraftcheck.reference.groups.client import MemberHandlers, is_member
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
-from kraftcheck.reference.groups.log import initial_log, newest, said
+from kraftcheck.reference.groups.log import initial_log, latest_records, newest
 from kraftcheck.reference.groups.messages import (
     COORDINATOR,
     COORDINATOR_INPUTS,
@@ -423,7 +423,7 @@ GROUPS: Final = Protocol(
     ),
     sometimes=tuple(sometimes.all),
     witness=Witness("GroupCoordinatorService", fewest=2, most=5, usual=4),
-    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1, 2, 3)),

@@ -99,7 +99,7 @@ def with_log(logs: tuple[Log, ...], log: Log) -> tuple[Log, ...]:
     return tuple(sorted((*without_log(logs, log.directory), log)))
 
 
-def told(row: HostRow, directory: int) -> HostRow:
+def note_directory(row: HostRow, directory: int) -> HostRow:
     """The controller hears where the replica is, if it is still the one that it knows."""
     image = row.image
     known = image.assigned and image.topic_id == row.replica.topic_id
@@ -248,7 +248,7 @@ class HostingHandlers:
         )
         kept = row.future_assigned and image.directory == row.future
         row = replace(row, replica=follows, future_assigned=kept)
-        return row if kept else told(row, replica.directory)
+        return row if kept else note_directory(row, replica.directory)
 
     def hosting(self, row: HostRow, topic_id: int, directory: int, online: bool) -> HostRow:
         image = row.image
@@ -280,13 +280,15 @@ class HostingHandlers:
             if row.future == log.directory:
                 row = without_future(row)
             taken = replace(row, logs=tuple(sorted((*others, log))))
-            return told(self.hosting(taken, log.topic_id, log.directory, True), log.directory)
+            return note_directory(
+                self.hosting(taken, log.topic_id, log.directory, True), log.directory
+            )
         if not rules.may_create(row):
             stays = old.state == "Offline" and old.topic_id == image.topic_id
             return row if stays else self.hosting(row, image.topic_id, image.directory, False)
         at = image.directory if image.directory in row.online else row.online[0]
         made = replace(row, logs=with_log(row.logs, Log(at, image.topic_id, not row.acknowledged)))
-        return told(self.hosting(made, image.topic_id, at, True), at)
+        return note_directory(self.hosting(made, image.topic_id, at, True), at)
 
     # --- Directories: R18, R19, R21.
 
@@ -310,7 +312,7 @@ class HostingHandlers:
         """The replica stays where it is; the controller hears of it if it believes otherwise."""
         back = self.rules.takes_back_assignment(row)
         after = without_future(row)
-        return told(after, row.replica.directory) if back else after
+        return note_directory(after, row.replica.directory) if back else after
 
     def handle_report_directory(self, row: HostRow, input: ReportDirectory) -> HostRow | None:
         failed = input.directory
@@ -329,7 +331,7 @@ class HostingHandlers:
     def handle_future_caught_up(self, row: HostRow, input: FutureCaughtUp) -> HostRow | None:
         if not row.future or not is_hosted(row) or not row.image.assigned:
             return None
-        return told(replace(row, future_caught_up=True, future_assigned=True), row.future)
+        return note_directory(replace(row, future_caught_up=True, future_assigned=True), row.future)
 
     def handle_promote_future(self, row: HostRow, input: PromoteFuture) -> HostRow | None:
         if not self.rules.promotes_future(row):

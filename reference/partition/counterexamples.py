@@ -56,7 +56,7 @@ from kraftcheck.traces.counterexamples.search import (
     AtLeast,
     Beginning,
     Essence,
-    Made,
+    SearchMove,
     Way,
 )
 from tla_utils import State as Shown
@@ -118,7 +118,7 @@ class PartitionWorld:
 
     # --- Moves
 
-    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, PartitionWorld]]:
+    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, PartitionWorld]]:
         system, at = self.of.system, self.at
         waiting = [each for each in system.deliverable(at) if self._state(each[0]).running]
         again = [m for m in at.held if m not in at.mail and self._state(m[0]).running]
@@ -133,7 +133,7 @@ class PartitionWorld:
             if system.in_order(place[1].value):
                 mail = tuple([each for each in at.mail if each != place])
                 lost = PartitionWorld(self.of, at._replace(mail=mail), self.spent)
-                yield Made(place[0], Lost(place[1].value)), lost
+                yield SearchMove(place[0], Lost(place[1].value)), lost
 
     def _state(self, node: int) -> State:
         return self.of.system.state(self.at, node)
@@ -178,7 +178,7 @@ class PartitionWorld:
             yield ElectLeaders(election)
             yield from (Chosen(election, node) for node in constants.replicas[1:])
 
-    def make(self, node: int, input: Any) -> Iterator[tuple[Made, PartitionWorld]]:
+    def make(self, node: int, input: Any) -> Iterator[tuple[SearchMove, PartitionWorld]]:
         """The move, if it changes anything."""
         system, at = self.of.system, self.at
         if isinstance(input, Chosen):
@@ -200,7 +200,7 @@ class PartitionWorld:
         after = system.after(at, step)
         if step.travelling:
             after = after._replace(mail=tuple(dict.fromkeys(after.mail[::-1]))[::-1])
-        yield Made(node, input), PartitionWorld(self.of, after, self._spending(input))
+        yield SearchMove(node, input), PartitionWorld(self.of, after, self._spending(input))
 
     def _spending(self, input: Any) -> tuple[int, ...]:
         kind = _COUNTED_AS.get(type(input))
@@ -347,7 +347,9 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
     of = Partition(memo, system, -1 if acks_all else 1, values.get("Torn") == "TRUE", idempotent)
     first = PartitionWorld(of, system.initial())
     ((_, first),) = first.make(CONTROLLER, ElectLeaders("PREFERRED"))
-    reads = [Made(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers]
+    reads = [
+        SearchMove(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers
+    ]
     for made in reads:
         ((_, first),) = first.make(made.node, made.input)
     return Beginning(

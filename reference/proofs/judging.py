@@ -48,14 +48,14 @@ def judge(
     solver.pop()
     if answer == z3.unsat:
         return Verdict()
-    told = _Told(given, timeout_ms)
+    told = _Assumptions(given, timeout_ms)
     broken, undecided, reason = _decided(told, goals, answer)
     assert broken or undecided or answer != z3.sat, "together they fail, each for itself follows"
     model = _shown(told, goals[broken[0]], simpler) if broken else None
     return Verdict(broken, undecided, reason, model)
 
 
-class _Told:
+class _Assumptions:
     """What is assumed, to be told to solvers that know nothing else."""
 
     def __init__(self, given: Sequence[z3.BoolRef], timeout_ms: int) -> None:
@@ -75,7 +75,7 @@ class _Told:
 
 
 def _decided(
-    told: _Told, goals: Mapping[str, z3.BoolRef], answer: z3.CheckSatResult
+    told: _Assumptions, goals: Mapping[str, z3.BoolRef], answer: z3.CheckSatResult
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """Which goals fail, of which it is not known, and why. answer: whether they fail together."""
     left = dict(goals)
@@ -104,7 +104,9 @@ def _is_false(model: z3.ModelRef, goal: z3.BoolRef) -> bool:
     return bool(z3.is_false(model.eval(goal, model_completion=True)))
 
 
-def _shown(told: _Told, goal: z3.BoolRef, simpler: Sequence[z3.BoolRef]) -> z3.ModelRef | None:
+def _shown(
+    told: _Assumptions, goal: z3.BoolRef, simpler: Sequence[z3.BoolRef]
+) -> z3.ModelRef | None:
     for wish in (*simpler, z3.BoolVal(True)):
         _, model, _ = told.fails(z3.Not(goal), wish)
         if model is not None:

@@ -37,7 +37,14 @@ from kraftcheck.reference.quorum.types import (
 )
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.traces.counterexamples.rows import Rows, Texts, Values
-from kraftcheck.traces.counterexamples.search import ANY, Allowed, Beginning, Essence, Made, Way
+from kraftcheck.traces.counterexamples.search import (
+    ANY,
+    Allowed,
+    Beginning,
+    Essence,
+    SearchMove,
+    Way,
+)
 from tla_utils import State
 
 VARIABLES: Final = frozenset({"rows", "spent"})
@@ -77,7 +84,7 @@ class QuorumWorld:
             self._essence = (*[essence_of(state.row) for state in self.at.states], self.spent)
         return self._essence
 
-    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, QuorumWorld]]:
+    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, QuorumWorld]]:
         for node, message in self.at.mail[::-1]:
             if self.system.state(self.at, node).running:
                 yield from self._make(node, message)
@@ -98,7 +105,7 @@ class QuorumWorld:
             for keep in range(row.flushed, end_offset(row.log) + 1):
                 yield Crash(keep)
 
-    def _make(self, node: int, input: KnownInput) -> Iterator[tuple[Made, QuorumWorld]]:
+    def _make(self, node: int, input: KnownInput) -> Iterator[tuple[SearchMove, QuorumWorld]]:
         step = self.system.step(self.at, node, input)
         if step is None or (step.inert and not step.sent):
             return
@@ -107,7 +114,7 @@ class QuorumWorld:
         records, crashes = self.spent
         made = input.value
         spent = records + isinstance(made, Append), crashes + isinstance(made, Crash)
-        yield Made(node, made), QuorumWorld(self.system, at, spent)
+        yield SearchMove(node, made), QuorumWorld(self.system, at, spent)
 
 
 # -- What TLC shows

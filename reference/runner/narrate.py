@@ -97,10 +97,10 @@ def render_step(index: int, step: Taken, constants: Any) -> str:
         columns = f"{manner.columns(step):<{WIDTH}}"
     line = f"{index:>5} {step.time / 1e6:>10.6f} {of}{_name(step.node):>2} "
     line += columns or manner.columns(step)
-    line += f"  {render_input(step.input, told)}"
+    line += f"  {render_input(step.input, field_words)}"
     if step.ignored:
         return f"{line}  ignored: {step.ignored}"
-    sent = "; ".join(render_input(message, told) for message in step.sent)
+    sent = "; ".join(render_input(message, field_words) for message in step.sent)
     return f"{line}  => {sent}" if sent else line
 
 
@@ -123,20 +123,22 @@ def render_input(value: Any, shown_as: Callable[[object], str] = brief) -> str:
     return " ".join(words)
 
 
-def told(content: object) -> str:
+def field_words(content: object) -> str:
     """A field for a reader: of what stands in it, what says nothing is left out.
 
     One or two first fields need no names: 7@2 is a value of epoch 2.
     """
     if isinstance(content, tuple) and not isinstance(content, EpochEnd):
-        return ",".join(map(told, content))
+        return ",".join(map(field_words, content))
     if not isinstance(content, msgspec.Struct) or isinstance(content, EpochEnd):
         return brief(content)
     fields = msgspec.structs.asdict(content)
     known = {name: each for name, each in fields.items() if not says_nothing(each)}
     if [*known] == [*fields][: len(known)] and len(known) <= FEW:
-        return "@".join(map(told, reversed(known.values())))
-    return f"{type(content).__name__}({' '.join(f'{k}={told(v)}' for k, v in known.items())})"
+        return "@".join(map(field_words, reversed(known.values())))
+    return (
+        f"{type(content).__name__}({' '.join(f'{k}={field_words(v)}' for k, v in known.items())})"
+    )
 
 
 def says_nothing(content: object) -> bool:

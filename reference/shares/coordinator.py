@@ -33,7 +33,7 @@ from kraftcheck.reference.shares.rules import ShareRules
 from kraftcheck.reference.shares.types import NO_STORED, ShareCoordinator, initial_stored
 
 
-def said(stored: StoredState) -> Mapping[str, Any]:
+def latest_records(stored: StoredState) -> Mapping[str, Any]:
     """What the log says of the share partition, by key: one snapshot."""
     return {"share partition": stored}
 

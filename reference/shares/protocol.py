@@ -17,7 +17,7 @@ from kraftcheck.reference.kit.protocol import (
 )
 from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
-from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, said
+from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, latest_records
 from kraftcheck.reference.shares.leader import ShareLeaderHandlers
 from kraftcheck.reference.shares.messages import (
     CONSUMER_INPUTS,
@@ -165,7 +165,7 @@ SHARES: Final = Protocol(
     rules=(ShareRules,),
     handler_classes=(ShareCoordinatorHandlers, ShareLeaderHandlers, ShareConsumerHandlers),
     sometimes=tuple(sometimes.all),
-    coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, said),
+    coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, latest_records),
     world=World(
         constants={
             "members": ((1, 2), (1,), (1, 2, 3)),

@@ -26,7 +26,7 @@ STATES_MAX: Final = 4000
 """Of one moment so many states are enumerated at most."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class BrokenPromise(msgspec.Struct, frozen=True):
     """What does not hold."""
 
     promise: str
@@ -38,16 +38,16 @@ class Found(msgspec.Struct, frozen=True):
     """What was done."""
 
 
-class Judged(msgspec.Struct):
+class CrashTally(msgspec.Struct):
     states: int = 0
     """That were started from."""
     moments: int = 0
     """Cuts of journals that they were left by."""
     histories: int = 0
     operations: Counter[str] = msgspec.field(default_factory=Counter)
-    found: list[Found] = []
+    found: list[BrokenPromise] = []
 
-    def add(self, other: Judged) -> None:
+    def add(self, other: CrashTally) -> None:
         self.states += other.states
         self.moments += other.moments
         self.histories += other.histories
@@ -211,7 +211,7 @@ def judge(
     operations: int = 25,
     mode: Mode = "ordered",
     config: Config | None = None,
-) -> Judged:
+) -> CrashTally:
     """Start from so many states that crashes of a history leave, and judge each.
 
     Of one in five the start is crashed as well, and one in five is a kill, with two starts that are
@@ -219,7 +219,7 @@ def judge(
     """
     story = played(rules, seed, operations, config)
     chance = Random(seed + 1_000_003)
-    out = Judged(histories=1)
+    out = CrashTally(histories=1)
     out.operations.update(each.name for each in story.done)
     cuts = sorted(chance.randint(1, len(story.disk.journal)) for _ in range(max(states // 5, 1)))
     for upto in cuts:
@@ -236,7 +236,7 @@ def judge(
                 wrong, out.states = _killed_starts(story, upto, chance, mode), out.states + 1
             for each in wrong[:1]:
                 done = tuple(str(operation)[:60] for operation in story.done)
-                out.found.append(Found(*each, seed, upto, done))
+                out.found.append(BrokenPromise(*each, seed, upto, done))
     return out
 
 

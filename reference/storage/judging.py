@@ -8,7 +8,14 @@ from random import Random
 from typing import Final
 
 from kraftcheck.reference.storage.broker import Broker
-from kraftcheck.reference.storage.crashing import Found, Judged, Story, judge, judged_start, played
+from kraftcheck.reference.storage.crashing import (
+    BrokenPromise,
+    CrashTally,
+    Story,
+    judge,
+    judged_start,
+    played,
+)
 from kraftcheck.reference.storage.cutting import append_or_start_anew
 from kraftcheck.reference.storage.disk import MemoryDisk, Mode
 from kraftcheck.reference.storage.histories import Client, configured
@@ -26,7 +33,7 @@ AFTER_ERROR: Final = 2
 
 def judge_failing(
     rules: Callable[[Config], StorageRules], seed: int, operations: int = 25
-) -> Judged:
+) -> CrashTally:
     """Judge a history in which the disk fails once, in an append and what comes with it.
 
     A write is cut short, or a sync fails, or a roll. Another append may still come before the
@@ -53,7 +60,7 @@ def judge_failing(
 
     story.disk.fails = fails
     appends = False
-    out = Judged(histories=1)
+    out = CrashTally(histories=1)
     for _ in range(operations):
         client.cleaned = story.broker.dirty
         operation = client.next(story.broker.log)
@@ -77,11 +84,11 @@ def judge_failing(
         out.states += 1
         wrong += judged_start(story, upto, crash.drawn(chance, "ordered"))[0]
     done = tuple(str(each)[:60] for each in story.done)
-    out.found = [Found(*each, seed, upto, done) for each in wrong[:1]]
+    out.found = [BrokenPromise(*each, seed, upto, done) for each in wrong[:1]]
     return out
 
 
-def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> CrashTally:
     """A new replica copies a log from its start on, batch by batch: EventuallyFullyReplicated."""
     story = played(rules, seed, 20)
     leader = story.broker.log
@@ -97,14 +104,14 @@ def judge_follower(rules: Callable[[Config], StorageRules], seed: int) -> Judged
     batches = batches_in(leader)
     if not said and batches and follower.log.end != batches[-1].last + 1 > leader.start:
         said = f"ends at {follower.log.end}, the leader at {leader.end}"
-    out = Judged(states=1, histories=1)
+    out = CrashTally(states=1, histories=1)
     if said:
         done = tuple(str(each)[:60] for each in story.done)
-        out.found = [Found("EventuallyFullyReplicated", said, seed, 0, done)]
+        out.found = [BrokenPromise("EventuallyFullyReplicated", said, seed, 0, done)]
     return out
 
 
-def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
+def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> CrashTally:
     """A consumer that reads on while others work on the log: ReadOnlyCommitted.
 
     What it was at is forgotten where batches go.
@@ -113,7 +120,7 @@ def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
     config = configured(chance)
     client = Client(chance, config, follows=chance.random() < 0.4)
     story = Story(rules(config), client.time)
-    out = Judged(states=1, histories=1)
+    out = CrashTally(states=1, histories=1)
     for _ in range(25):
         log = story.broker.log
         reading = begin(log, reads.randint(log.start, log.end))
@@ -129,7 +136,7 @@ def judge_reader(rules: Callable[[Config], StorageRules], seed: int) -> Judged:
         if found and found[-1].last >= log.high_watermark:
             said = f"{found[-1].last} was read, committed is what is below {log.high_watermark}"
             done = tuple(str(each)[:60] for each in story.done)
-            out.found = [Found("ReadOnlyCommitted", said, seed, 0, done)]
+            out.found = [BrokenPromise("ReadOnlyCommitted", said, seed, 0, done)]
             break
     return out
 
@@ -139,7 +146,7 @@ def judge_all(
     seed: int,
     states: int,
     mode: Mode = "ordered",
-) -> Judged:
+) -> CrashTally:
     """Of a seed: crashes of one history, a failing disk in others, a follower and a reader."""
     out = judge(rules, seed, states, mode=mode)
     for at in range(5):

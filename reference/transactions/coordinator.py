@@ -169,7 +169,7 @@ class CoordinatorHandlers:
 
     def handle_add_partitions(self, row: Coordinators, m: AddPartitions) -> Outcome | None:
         """From a client (version 1), or from a partition's leader (version 2)."""
-        c = asked(row, m.behind)
+        c = coordinator_behind(row, m.behind)
         if c is None or not c.active:
             return None
         answer = self.rules.add_partitions_answer(c, m)
@@ -179,7 +179,7 @@ class CoordinatorHandlers:
         return self._answering(row, refusal(c, m, answer))
 
     def handle_verify(self, row: Coordinators, m: Verify) -> Outcome | None:
-        c = asked(row, m.behind)
+        c = coordinator_behind(row, m.behind)
         if c is None or not c.active:
             return None
         return self._answering(row, refusal(c, m, self.rules.verify_answer(c, m)))
@@ -451,7 +451,7 @@ def current(row: Coordinators) -> Coordinator:
     return row.coordinators[row.leader_epoch - 1]
 
 
-def asked(row: Coordinators, behind: int) -> Coordinator | None:
+def coordinator_behind(row: Coordinators, behind: int) -> Coordinator | None:
     """The one that a request comes to, if there was one."""
     at = row.leader_epoch - behind
     return row.coordinators[at - 1] if 1 <= at <= row.leader_epoch else None

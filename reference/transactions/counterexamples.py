@@ -110,7 +110,7 @@ def asked_with(cfg: Texts, before: Values, after: Values, bug: str | None) -> tu
                 for d in values["decided"]
             ),
             told=frozenset(
-                transactions.Told(t["txn"], t["decision"], t["epoch"]) for t in values["told"]
+                transactions.EndAnswer(t["txn"], t["decision"], t["epoch"]) for t in values["told"]
             ),
             asked=frozenset(m["txn"] for m in ends if m["decision"] == "Commit"),
             aborts=frozenset(m["epoch"] for m in ends if m["decision"] == "Abort"),

@@ -20,7 +20,7 @@ NOTHING: Final = 0
 """A record that a reader gets past and is not shown."""
 
 
-def told(
+def client_events(
     constants: Constants, node: int, row: Any, input: Any, outcome: Outcome
 ) -> Iterable[Asked | Answered]:
     if constants.version != 2 or not (constants.read_committed or constants.read_uncommitted):

@@ -54,7 +54,7 @@ class Decided(NamedTuple):
     partitions: tuple[int, ...]
 
 
-class Told(NamedTuple):
+class EndAnswer(NamedTuple):
     """The end of a transaction that was answered without an error."""
 
     txn: int
@@ -64,7 +64,7 @@ class Told(NamedTuple):
 
 class History(msgspec.Struct, frozen=True):
     decided: frozenset[Decided] = frozenset()
-    told: frozenset[Told] = frozenset()
+    told: frozenset[EndAnswer] = frozenset()
     asked: frozenset[int] = frozenset()
     """Transactions whose producer asked to commit them."""
     aborts: frozenset[int] = frozenset()
@@ -122,7 +122,7 @@ def history_next(constants: Constants, before: Rows, after: Rows) -> History:
         if moved in (("Initializing", "Ready"), ("Bumping", "Ready")):
             handed_out = now.epoch
         elif was.status in ("Ending", "Recovering") and now.status in ("Ready", "Bumping"):
-            told.add(Told(was.txn, was.decision, now.epoch))
+            told.add(EndAnswer(was.txn, was.decision, now.epoch))
         elif was.decision == "None" and now.decision == "Commit":
             asked.add(now.txn)
         elif was.decision == "None" and now.decision == "Abort":

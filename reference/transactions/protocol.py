@@ -74,7 +74,7 @@ from kraftcheck.reference.transactions.messages import (
     WriteTxnMarkers,
 )
 from kraftcheck.reference.transactions.partition import PartitionHandlers
-from kraftcheck.reference.transactions.promise import OUTCOMES, told
+from kraftcheck.reference.transactions.promise import OUTCOMES, client_events
 from kraftcheck.reference.transactions.properties import PROPERTIES, history_next
 from kraftcheck.reference.transactions.reader import ReaderHandlers
 from kraftcheck.reference.transactions.rules import COMPLETED, TransactionRules, prepared
@@ -421,7 +421,7 @@ TRANSACTIONS: Final = Protocol(
         moves=(300, 500),
         history=history_next,
         unpromised=_unpromised,
-        promises=ClientPromise(lambda: OUTCOMES, told),
+        promises=ClientPromise(lambda: OUTCOMES, client_events),
         at_once=_at_once,
         disturbances={
             Elect: (0, 100, 300),

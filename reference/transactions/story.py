@@ -21,7 +21,7 @@ HEARD = {
 }
 
 
-class _Told:
+class _TransactionStory:
     """One transaction.
 
     ends: in words; written: by partition, in which steps; fates: by what became of it and where, in
@@ -59,7 +59,7 @@ def transactions_told(steps: Steps) -> Iterator[str]:
 
     Nothing where there is none.
     """
-    found: dict[int, _Told] = {}
+    found: dict[int, _TransactionStory] = {}
     for number, (node, before, after) in enumerate(steps):
         if isinstance(after, Client):
             _by_its_producer(found, number, node, before, after)
@@ -71,10 +71,10 @@ def transactions_told(steps: Steps) -> Iterator[str]:
 
 
 def _by_its_producer(
-    found: dict[int, _Told], number: int, c: int, before: Client, after: Client
+    found: dict[int, _TransactionStory], number: int, c: int, before: Client, after: Client
 ) -> None:
     if after.status == "Open" and before.status != "Open":
-        found[after.txn] = _Told(c, after.epoch, number)
+        found[after.txn] = _TransactionStory(c, after.epoch, number)
     elif after.status == "Abortable" and before.status == "Open":
         found[after.txn].ends.append(f"is refused or given up ({number})")
     elif after.status in ENDING and before.status not in ENDING:
@@ -84,7 +84,11 @@ def _by_its_producer(
 
 
 def _by_a_partition(
-    found: dict[int, _Told], number: int, p: int, before: PartitionLeader, after: PartitionLeader
+    found: dict[int, _TransactionStory],
+    number: int,
+    p: int,
+    before: PartitionLeader,
+    after: PartitionLeader,
 ) -> None:
     kept = len(before.log)
     if len(after.log) < kept:

@@ -29,7 +29,7 @@ from hypothesis import given, settings, strategies as st
 
 from kraftcheck.cli import cli
 from kraftcheck.osutil.files import open_file
-from kraftcheck.traces.disks.found import Common, Found
+from kraftcheck.traces.disks.found import Common, DiskReplica
 from kraftcheck.traces.disks.partition import judge
 from tests.traces.disks.written import (
     SECOND,
@@ -389,7 +389,7 @@ def test_what_goes_while_it_is_judged_is_unknown(
     """A broker at work whose lock nobody sees: it is on another machine."""
     write_broker(tmp_path)
 
-    def gone(path: Path, common: Common) -> Found:
+    def gone(path: Path, common: Common) -> DiskReplica:
         (path / f"{0:020}.log").unlink()
         return judge(path, common)
 

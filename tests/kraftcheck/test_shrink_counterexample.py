@@ -21,7 +21,7 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.counterexamples import following
 from kraftcheck.traces.counterexamples.following import follow
 from kraftcheck.traces.counterexamples.moves import converted, run
-from kraftcheck.traces.counterexamples.search import ANY, AtLeast, Limits, Made
+from kraftcheck.traces.counterexamples.search import ANY, AtLeast, Limits, SearchMove
 from tla_utils import read_manifest
 from tla_utils.config import cfg_text
 from tla_utils.output import parse_output
@@ -169,7 +169,11 @@ def test_what_tlc_does_not_show_may_be_anything() -> None:
 
 def test_moves_that_a_run_does_not_have_are_counted() -> None:
     options = {"voters": [1, 2, 3], "fetch_max_records": 1}
-    asked = [Made(1, Resign()), Made(1, ElectionTimeout(), 2), Made(2, Crash(3), 2)]
+    asked = [
+        SearchMove(1, Resign()),
+        SearchMove(1, ElectionTimeout(), 2),
+        SearchMove(2, Crash(3), 2),
+    ]
     found = converted("quorum", options, None, asked)
     assert [line.made for line in found.lines] == [False, True, False]
     assert found.unmade == ["1 Resign", "2 Crash keep=3"]

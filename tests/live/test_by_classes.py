@@ -64,7 +64,7 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 
 def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved() -> None:
     """Z416; the control is refused, and both are handed out again."""
-    [each] = late_acknowledgement.of(None)
+    [each] = late_acknowledgement.run_cases(None)
     again = "; then C gets [0, delivery 1]"
     assert each["found"] == f"A is told no error{again}"
     assert each["control"] == f"A is told refused{again}"

@@ -18,7 +18,7 @@ from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
 from kraftcheck.live.journal import HISTORY
 from kraftcheck.screen import Screen
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 from tests.live.samples import unpacked
 
 ABORTED_READ, DOUBLED = ("z140", "G1a"), ("z141", "duplicate")
@@ -46,7 +46,7 @@ ALONE = Options(configuration={"faults": "none"})
 """`kraftcheck check --faults none`: no leader moved."""
 
 
-def judged(name: str, folder: Path) -> Judged:
+def judged(name: str, folder: Path) -> JudgedHistory:
     unpacked(name, folder)
     return judge_file(folder / HISTORY, Options())
 

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from kraftcheck.live import java_client
 from kraftcheck.live.java_client import Java
-from kraftcheck.live.library import ClientError, Ending, LibraryError, Told
+from kraftcheck.live.library import ClientError, Ending, LibraryError, SendResult
 from kraftcheck.serve.admin import Process
 
 FAKE = """
@@ -62,8 +62,8 @@ def test_what_became_of_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     answers["init"] = "!InvalidPidMappingException"
     sender = made_up(monkeypatch, tmp_path, answers)
     sends = [(0, b"1"), (1, b"2")]
-    assert sender.write("t", sends, 10.0) == [Told(7), Told(error="TimeoutException")]
-    assert sender.send("t", 0, b"4") == Told(error="ProducerFencedException", fatal=True)
+    assert sender.write("t", sends, 10.0) == [SendResult(7), SendResult(error="TimeoutException")]
+    assert sender.send("t", 0, b"4") == SendResult(error="ProducerFencedException", fatal=True)
     with pytest.raises(ClientError, match="InvalidPidMappingException"):
         sender.initialise(10.0)
 
@@ -107,7 +107,7 @@ def test_the_client_itself(process: Process) -> None:
     first = java.sender(servers, {**options, "transactional.id": "a"})
     first.initialise(20.0)
     told = first.write("t", [(0, b"1")], 20.0)
-    assert told == [Told(0)] and first.end(False, 20.0) == Ending("ok")
+    assert told == [SendResult(0)] and first.end(False, 20.0) == Ending("ok")
     first.write("t", [(0, b"2")], 20.0)
     assert first.end(True, 20.0) == Ending("ok")
     second = java.sender(servers, {**options, "transactional.id": "a"})

@@ -19,7 +19,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kraftcheck.live.broker import Broker, NoAnswer
 from kraftcheck.live.kafka_python import KafkaPython, KafkaPythonSender
-from kraftcheck.live.library import Ending, Told
+from kraftcheck.live.library import Ending, SendResult
 
 
 class Metadata(NamedTuple):
@@ -83,22 +83,22 @@ def slow() -> None:
 @pytest.mark.parametrize(
     ("producer", "told"),
     [
-        (Producer(7), Told(7)),
-        (Producer(-1), Told(None)),
-        (Producer(KafkaTimeoutError()), Told(error="KafkaTimeoutError")),
-        (Producer(NotEnoughReplicasError()), Told(error="NotEnoughReplicasError")),
+        (Producer(7), SendResult(7)),
+        (Producer(-1), SendResult(None)),
+        (Producer(KafkaTimeoutError()), SendResult(error="KafkaTimeoutError")),
+        (Producer(NotEnoughReplicasError()), SendResult(error="NotEnoughReplicasError")),
         (
             Producer(OutOfOrderSequenceNumberError()),
-            Told(error="OutOfOrderSequenceNumberError", fatal=True),
+            SendResult(error="OutOfOrderSequenceNumberError", fatal=True),
         ),
         (
             Producer(refused=KafkaTimeoutError()),
-            Told(error="KafkaTimeoutError", never_sent=True),
+            SendResult(error="KafkaTimeoutError", never_sent=True),
         ),
     ],
 )
 def test_the_fate_of_a_record(
-    sender: Callable[[Producer], KafkaPythonSender], producer: Producer, told: Told
+    sender: Callable[[Producer], KafkaPythonSender], producer: Producer, told: SendResult
 ) -> None:
     assert sender(producer).send("t", 0, b"1") == told
 
@@ -133,14 +133,14 @@ def test_the_end_of_a_transaction(
 @pytest.mark.parametrize(
     ("producer", "told"),
     [
-        (Producer(7), Told(7)),
-        (Producer(NotEnoughReplicasError()), Told(error="NotEnoughReplicasError")),
-        (Producer(refused=KafkaTimeoutError()), Told(error="KafkaTimeoutError")),
+        (Producer(7), SendResult(7)),
+        (Producer(NotEnoughReplicasError()), SendResult(error="NotEnoughReplicasError")),
+        (Producer(refused=KafkaTimeoutError()), SendResult(error="KafkaTimeoutError")),
     ],
     ids=["written", "not written", "refused"],
 )
 def test_the_records_of_a_transaction(
-    sender: Callable[[Producer], KafkaPythonSender], producer: Producer, told: Told
+    sender: Callable[[Producer], KafkaPythonSender], producer: Producer, told: SendResult
 ) -> None:
     assert sender(producer).write("t", [(0, b"1"), (1, b"2")], 0.1) == [told, told]
 

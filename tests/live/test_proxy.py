@@ -16,7 +16,7 @@ from kraftcheck.live.confluent import SILENT
 from kraftcheck.live.journal import HISTORY
 from kraftcheck.live.proxy import Lie, Proxy, error_of, invent
 from kraftcheck.live.recording import Plan, record
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def brokers() -> Iterator[list[Node]]:
     del mock
 
 
-def judged(brokers: list[Node], folder: Path, lie: Lie, every: int) -> tuple[int, Judged]:
+def judged(brokers: list[Node], folder: Path, lie: Lie, every: int) -> tuple[int, JudgedHistory]:
     """How many lies were told, and the verdict on what acks of all promise without retries."""
     proxy = Proxy(brokers, lie, every)
     plan = Plan(

@@ -37,7 +37,7 @@ from kraftcheck.traces.observed import (
     txnlog,
     views,
 )
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 from tests.live.samples import SAMPLES, unpacked
 
 Changed = Callable[[dict[str, Any]], object]
@@ -58,7 +58,7 @@ def promise_of(recording: Recording) -> Promise:
     return promised(configuration, msgspec.convert(recording.envelope, Envelope))
 
 
-def judged(folder: Path, level: Level) -> Judged:
+def judged(folder: Path, level: Level) -> JudgedHistory:
     return judge_file(folder / HISTORY, Options(level=level.name))
 
 

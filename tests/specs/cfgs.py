@@ -9,7 +9,7 @@ from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
 from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest
-from tla_utils.definitions import asked
+from tla_utils.definitions import needed_definitions
 from tla_utils.manifest import OVERLAYS
 from tla_utils.overrides import find_module
 
@@ -85,7 +85,7 @@ def beside(modules: str, cfg: str) -> dict[str, str]:
     """Of the modules of bugs among these what a cfg asks for."""
     paths = [find_module(name, LIBRARIES) for name in modules.split(", ")]
     of_bugs = [path for path in paths if path and path.parent.name == OVERLAYS]
-    return {path.stem: asked(path.read_text("utf-8"), cfg) for path in of_bugs}
+    return {path.stem: needed_definitions(path.read_text("utf-8"), cfg) for path in of_bugs}
 
 
 def fingerprint(result: TlcResult) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from kraftcheck.traces.checkers.anomalies_moves import move_anomalies
 from kraftcheck.traces.checkers.anomalies_values import value_anomalies
 from kraftcheck.traces.checkers.columns import Ints, LogBatch
 from kraftcheck.traces.checkers.findings import NOBODY, Finding, finding
-from kraftcheck.traces.checkers.log import Found, Judgement
+from kraftcheck.traces.checkers.log import BrokenCondition, Judgement
 from kraftcheck.traces.checkers.owners import Clash
 from kraftcheck.traces.checkers.verdict import Certificate
 from kraftcheck.traces.checkers.version_order import version_order
@@ -151,7 +151,7 @@ def _of_clash(batch: LogBatch, clash: Clash, rows: Ints, at: int) -> Certificate
     return certificates.of_clash(batch, clash, int(rows[at]))
 
 
-def _add_found(judgement: Judgement, found: Found, parts: dict[str, list[_Part]]) -> None:
+def _add_found(judgement: Judgement, found: BrokenCondition, parts: dict[str, list[_Part]]) -> None:
     """What contradicts real time."""
     rows = np.argsort(found.segments, kind="stable")
     certify = partial(_of_victim, judgement, found, rows)
@@ -181,7 +181,7 @@ def _regressed(judgement: Judgement) -> Finding:
     return finding("session-regress", own.segment[some], own.victim[some], first=own.culprit[some])
 
 
-def _of_victim(judgement: Judgement, found: Found, rows: Ints, at: int) -> Certificate:
+def _of_victim(judgement: Judgement, found: BrokenCondition, rows: Ints, at: int) -> Certificate:
     row = rows[at]
     return certificates.of_victim(
         judgement, found.kind, int(found.segments[row]), int(found.victims[row])

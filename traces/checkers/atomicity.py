@@ -12,7 +12,7 @@ from kraftcheck.reference.clients.promises import Level, Promise
 from kraftcheck.traces.checkers.circles import circles
 from kraftcheck.traces.checkers.consumed import inputs, torn_offsets
 from kraftcheck.traces.checkers.fates import Fates, fates_of, torn, zombies
-from kraftcheck.traces.checkers.findings import Across, Broken, gravest_first, told
+from kraftcheck.traces.checkers.findings import Across, Broken, anomaly_of, gravest_first
 from kraftcheck.traces.checkers.transactions import Transactions
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
 
@@ -52,7 +52,7 @@ def judged(
     complete, replaced: as of `fates_of`. refused: as of `refusals`.
     """
     fates = fates_of(t, complete=complete, replaced=replaced)
-    anomalies = tuple(told(each, ACROSS, promise, level) for each in broken(fates, refused))
+    anomalies = tuple(anomaly_of(each, ACROSS, promise, level) for each in broken(fates, refused))
     verdict, reason = HOLDS, None
     if not all(each.allowed for each in anomalies):
         verdict = VIOLATED

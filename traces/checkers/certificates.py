@@ -58,7 +58,10 @@ def of_overfull(judgement: Judgement, segment: int) -> Certificate:
 
 
 def of_victim(judgement: Judgement, kind: str, segment: int, victim: int) -> Certificate:
-    """The evidence that a slot, read or append contradicts real time; `kind` as of `Found`."""
+    """Give the evidence that a slot, read or append contradicts real time.
+
+    kind: as of `BrokenCondition`.
+    """
     return _FINDERS[kind](judgement, segment, victim)
 
 

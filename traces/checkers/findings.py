@@ -95,7 +95,7 @@ class Across(NamedTuple):
     """Why it is unknown."""
 
 
-def told(
+def anomaly_of(
     found: Broken, meanings: Mapping[str, str], promise: Promise, level: Level | None
 ) -> Anomaly:
     """It against a promise; or, with a level, only told: a level says nothing between partitions.

@@ -18,7 +18,7 @@ from kraftcheck.traces.checkers.coordinated import (
     ungiven,
     unwritten,
 )
-from kraftcheck.traces.checkers.findings import Across, Broken, gravest_first, told
+from kraftcheck.traces.checkers.findings import Across, Broken, anomaly_of, gravest_first
 from kraftcheck.traces.checkers.members import Members
 from kraftcheck.traces.checkers.ownership import overlaps, stuck, unowned
 from kraftcheck.traces.checkers.progress import commits, committed, skipped, starts
@@ -105,7 +105,7 @@ def judged(
     found = [
         each for each in broken(m, reset, within, log) if not (replaced and each.name in _UNREAD)
     ]
-    anomalies = tuple(told(each, GROUPS, promise, level) for each in found)
+    anomalies = tuple(anomaly_of(each, GROUPS, promise, level) for each in found)
     verdict, reason = HOLDS, None
     forbidden = {each.name for each in anomalies if not each.allowed}
     if forbidden - {*_UNDECIDED}:

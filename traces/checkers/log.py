@@ -57,7 +57,7 @@ OF_VALUES: Final = frozenset(("G1a", "phantom", "duplicate"))
 _WORDS: Final = (HOLDS, VIOLATED, UNKNOWN)
 
 
-class Found(NamedTuple):
+class BrokenCondition(NamedTuple):
     """Violations of one condition: rows or slots of the victims, and their segments."""
 
     kind: str
@@ -135,7 +135,7 @@ class Judgement:
         """The bounds that appends alone give, as if no read had missed anything."""
         return scans.scan(self.records, reads_begin=False, reads_end=True)
 
-    def _conditions(self) -> Iterator[Found]:
+    def _conditions(self) -> Iterator[BrokenCondition]:
         """What an append alone contradicts is told as that, whatever some read missed besides."""
         records, scan, batch = self.records, self.scan, self.batch
         slots = scans.late_slots(records, scan)
@@ -143,12 +143,12 @@ class Judgement:
         if len(slots):
             late = self.alone.earliest[slots] >= records.end[slots]
             for kind, some in (("append-order", slots[late]), ("late-missed", slots[~late])):
-                yield Found(kind, some, records.segment_of(some))
+                yield BrokenCondition(kind, some, records.segment_of(some))
         reads = scans.future_reads(records, scan)
         if len(reads):
             early = self.alone.low_bound[reads] >= records.r_end[reads]
             for kind, some in (("future-read", reads[early]), ("future-missed", reads[~early])):
-                yield Found(kind, some, batch.reads.segment[some])
+                yield BrokenCondition(kind, some, batch.reads.segment[some])
         before, told = scans.shrunk_starts(records, scan)
         if len(told):
             surely = scans.shrunk_starts(records, self.alone)
@@ -158,21 +158,21 @@ class Judgement:
                 "start-missed": (before[missed], told[missed]),
             }
             for kind, (_, rows) in self.starts.items():
-                yield Found(kind, rows, batch.reads.segment[rows])
+                yield BrokenCondition(kind, rows, batch.reads.segment[rows])
         yield from self._holes()
 
-    def _holes(self) -> Iterator[Found]:
+    def _holes(self) -> Iterator[BrokenCondition]:
         """Offsets that no append can have filled; or could have, had others come later."""
         holes = scans.unfilled(self.records, self.scan)
         if not len(holes.slots):
             return
         late = scans.scan(self.records, reads_begin=False, reads_end=True, appends_end=False)
         empty = scans.unfilled(self.records, late)
-        yield Found("hole", empty.slots, empty.segments)
+        yield BrokenCondition("hole", empty.slots, empty.segments)
         some = ~np.isin(holes.segments, empty.segments)
-        yield Found("hole-order", holes.slots[some], holes.segments[some])
+        yield BrokenCondition("hole-order", holes.slots[some], holes.segments[some])
 
-    def _unplaced(self) -> Iterator[Found]:
+    def _unplaced(self) -> Iterator[BrokenCondition]:
         """Appends without a place, and what leaves none to them: the fewest laws that do.
 
         Whoever keeps to real time has seen enough, however the clocks of its processes touch; of
@@ -185,7 +185,7 @@ class Judgement:
             if not len(broken):
                 return
             lost, where = unplaced(self.records, laws, broken)
-            yield Found(kind, lost, where)
+            yield BrokenCondition(kind, lost, where)
             broken = np.setdiff1d(broken, where)
 
     def _replaced_perhaps(self) -> Flags:

@@ -94,7 +94,7 @@ class Commits(NamedTuple):
     """As of Spans, its metadata."""
 
 
-class Told(NamedTuple):
+class CommittedReads(NamedTuple):
     """A row for each committed offset that a client was told; UNKNOWN: that there is none."""
 
     place: Ints
@@ -152,7 +152,7 @@ class Members(NamedTuple):
 
     spans: Spans
     commits: Commits
-    told: Told
+    told: CommittedReads
     polled: Polled
     processed: Processed
     lives: Lives
@@ -365,7 +365,7 @@ class _Builder:
         return Members(
             Spans._make(columns),
             Commits._make(tabled(self._commits, 8)),
-            Told._make(tabled(self._told, 5)),
+            CommittedReads._make(tabled(self._told, 5)),
             Polled._make([none] * 10),
             Processed._make([none] * 4),
             Lives._make(tabled(lives, 4)),

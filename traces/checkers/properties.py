@@ -34,7 +34,7 @@ CERTIFICATES_MAX: Final = 20
 LATEST: Final = 1 << 62
 
 
-class Found(NamedTuple):
+class PropertyAnomaly(NamedTuple):
     """An anomaly: which one, the operations that show it (the victim last), and a sentence."""
 
     name: str
@@ -49,7 +49,7 @@ class Property(NamedTuple):
     """The `f` of its operations."""
     anomalies: Mapping[str, str]
     """By name, what each is; those of `allowed` count only where linearizability is asked for."""
-    find: Callable[[Sequence[Operation], Any], tuple[list[Found], str | None]]
+    find: Callable[[Sequence[Operation], Any], tuple[list[PropertyAnomaly], str | None]]
     """Of the operations of one object and the total (of the bank), what is found, and why nothing
     can be said, or None.
     """
@@ -116,9 +116,9 @@ def _answered(operations: Sequence[Operation], *verbs: str) -> list[Operation]:
 
 def _bank(
     operations: Sequence[Operation], total: Any, *, negative: bool = False
-) -> tuple[list[Found], str | None]:
+) -> tuple[list[PropertyAnomaly], str | None]:
     """Of reads of all accounts. Where nobody says the total, it is that of the first read."""
-    found: list[Found] = []
+    found: list[PropertyAnomaly] = []
     first: Operation | None = None
     accounts: frozenset[Any] = frozenset()
     reads = _answered(operations, "read")
@@ -128,7 +128,7 @@ def _bank(
         wrong = [value for value in balances.values() if type(value) not in (int, Real)]
         if not balances or wrong:
             said = f"operation {each.index} read {shown(each.result)}, not a balance for each key"
-            found.append(Found("nil-balance", (each.index,), said))
+            found.append(PropertyAnomaly("nil-balance", (each.index,), said))
             continue
         seen = sum(float(value) if type(value) is Real else value for value in balances.values())
         if first is None:
@@ -136,20 +136,24 @@ def _bank(
             total = seen if total is None else total
         if frozenset(balances) != accounts:
             said = f"operation {each.index} read other accounts than operation {first.index}"
-            found.append(Found("unexpected-key", (first.index, each.index), said))
+            found.append(PropertyAnomaly("unexpected-key", (first.index, each.index), said))
         elif seen != total:
             said = f"operation {each.index} read {shown(each.result)}: a total of {seen}, not "
-            found.append(Found("wrong-total", (first.index, each.index), f"{said}{total}"))
+            found.append(
+                PropertyAnomaly("wrong-total", (first.index, each.index), f"{said}{total}")
+            )
         below = min(balances.values())
         if below < 0 and not negative:
             said = f"operation {each.index} read {shown(each.result)}: a balance of {below}"
-            found.append(Found("negative-value", (each.index,), said))
+            found.append(PropertyAnomaly("negative-value", (each.index,), said))
     if not reads:
         return found, "nobody read the accounts"
     return found, "one read, and nobody says the total (--initial)" if alone else None
 
 
-def _overdrawn(operations: Sequence[Operation], total: Any) -> tuple[list[Found], str | None]:
+def _overdrawn(
+    operations: Sequence[Operation], total: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
     return _bank(operations, total, negative=True)
 
 
@@ -165,7 +169,9 @@ class _Element(NamedTuple):
     absent: Operation | None
 
 
-def _set_full(operations: Sequence[Operation], start: Any) -> tuple[list[Found], str | None]:
+def _set_full(
+    operations: Sequence[Operation], start: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
     adds: dict[Any, Operation] = {}
     for each in operations:
         if each.f == "add":
@@ -181,13 +187,13 @@ def _set_full(operations: Sequence[Operation], start: Any) -> tuple[list[Found],
         if absent is not None and absent.invoked > max(begun, element.known):
             said = f"operation {absent.index} did not read {shown(value)}, which operation "
             said += f"{element.by} had shown to be there, and nobody did later"
-            found.append(Found("lost", (element.by, absent.index), said))
+            found.append(PropertyAnomaly("lost", (element.by, absent.index), said))
             continue
         stable += present is not None
         if present is not None and absent is not None and absent.invoked > element.known:
             said = f"operation {absent.index} did not read {shown(value)}, which operation "
             said += f"{element.by} had shown to be there"
-            found.append(Found("stale", (element.by, absent.index), said))
+            found.append(PropertyAnomaly("stale", (element.by, absent.index), said))
     return found, None if stable else "no element was read"
 
 
@@ -196,7 +202,9 @@ def _ended(add: Operation) -> int:
     return LATEST if add.outcome != OK or add.completed is None else add.completed
 
 
-def _odd_elements(adds: Mapping[Any, Operation], reads: Sequence[Operation]) -> Iterator[Found]:
+def _odd_elements(
+    adds: Mapping[Any, Operation], reads: Sequence[Operation]
+) -> Iterator[PropertyAnomaly]:
     told: set[Any] = set()
     for each in reads:
         elements = each.result or ()
@@ -204,7 +212,7 @@ def _odd_elements(adds: Mapping[Any, Operation], reads: Sequence[Operation]) -> 
             told.add("twice")
             value, _ = Counter(elements).most_common(1)[0]
             said = f"operation {each.index} read {shown(value)} more than once"
-            yield Found("duplicated", (each.index,), said)
+            yield PropertyAnomaly("duplicated", (each.index,), said)
         for value in elements:
             add = adds.get(value)
             if value in told or (add is not None and add.outcome != FAIL):
@@ -212,9 +220,9 @@ def _odd_elements(adds: Mapping[Any, Operation], reads: Sequence[Operation]) -> 
             told.add(value)
             said = f"operation {each.index} read {shown(value)}, "
             if add is None:
-                yield Found("unexpected", (each.index,), said + "which nobody added")
+                yield PropertyAnomaly("unexpected", (each.index,), said + "which nobody added")
             else:
-                yield Found("G1a", (add.index, each.index), said + "whose add had failed")
+                yield PropertyAnomaly("G1a", (add.index, each.index), said + "whose add had failed")
 
 
 def _elements(
@@ -248,7 +256,9 @@ def _elements(
 # -- unique-ids
 
 
-def _unique_ids(operations: Sequence[Operation], start: Any) -> tuple[list[Found], str | None]:
+def _unique_ids(
+    operations: Sequence[Operation], start: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
     first: dict[Any, Operation] = {}
     found = []
     generated = _answered(operations, "generate")
@@ -256,14 +266,16 @@ def _unique_ids(operations: Sequence[Operation], start: Any) -> tuple[list[Found
         other = first.setdefault(each.result, each)
         if other is not each:
             said = f"operations {other.index} and {each.index} both generated {shown(each.result)}"
-            found.append(Found("duplicated", (other.index, each.index), said))
+            found.append(PropertyAnomaly("duplicated", (other.index, each.index), said))
     return found, None if len(generated) > 1 else "fewer than two identifiers were generated"
 
 
 # -- total-queue
 
 
-def _total_queue(operations: Sequence[Operation], start: Any) -> tuple[list[Found], str | None]:
+def _total_queue(
+    operations: Sequence[Operation], start: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
     enqueues = [each for each in operations if each.f == "enqueue"]
     dequeues = _answered(operations, "dequeue")
     attempts = Counter(each.argument for each in enqueues if each.outcome != FAIL)
@@ -278,7 +290,7 @@ def _total_queue(operations: Sequence[Operation], start: Any) -> tuple[list[Foun
             odd = "unexpected" if each.result not in attempts else "duplicated"
             said = f"operation {each.index} dequeued {shown(each.result)}, "
             said += "which nobody enqueued" if odd == "unexpected" else "once more than it went in"
-            found.append(Found(odd, (each.index,), said))
+            found.append(PropertyAnomaly(odd, (each.index,), said))
     missing = []
     left = +taken
     for each in enqueues:
@@ -301,14 +313,16 @@ def _total_queue(operations: Sequence[Operation], start: Any) -> tuple[list[Foun
     for each in missing:
         said = f"{shown(each.argument)} was enqueued (operation {each.index}), never dequeued, and "
         said += f"operation {empty.index} found the queue empty"
-        found.append(Found("lost", (each.index, empty.index), said))
+        found.append(PropertyAnomaly("lost", (each.index, empty.index), said))
     return found, None
 
 
 # -- comments
 
 
-def _comments(operations: Sequence[Operation], start: Any) -> tuple[list[Found], str | None]:
+def _comments(
+    operations: Sequence[Operation], start: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
     writes = {each.argument: each for each in operations if each.f == "write"}
     acked = sorted(
         (each for each in writes.values() if each.outcome == OK and each.completed is not None),
@@ -330,7 +344,9 @@ def _comments(operations: Sequence[Operation], start: Any) -> tuple[list[Found],
                 said = f"operation {each.index} saw {shown(latest.argument)} (operation "
                 said += f"{latest.index}) and not {shown(write.argument)} (operation {write.index})"
                 said += ", which was over before that began"
-                found.append(Found("missing", (write.index, latest.index, each.index), said))
+                found.append(
+                    PropertyAnomaly("missing", (write.index, latest.index, each.index), said)
+                )
                 break
     return found, None if seen_any else "nobody saw a write"
 

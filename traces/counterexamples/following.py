@@ -12,7 +12,14 @@ from typing import Any, Final, NamedTuple
 
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.counterexamples.readings import module_of
-from kraftcheck.traces.counterexamples.search import Allowed, Beginning, Essence, Limits, Made, find
+from kraftcheck.traces.counterexamples.search import (
+    Allowed,
+    Beginning,
+    Essence,
+    Limits,
+    SearchMove,
+    find,
+)
 from tla_utils import State, ToolError
 from tla_utils.settings import constants_of
 
@@ -31,7 +38,7 @@ class Followed(NamedTuple):
     """"quorum" or "partition"."""
     options: dict[str, Any]
     """Its setting."""
-    moves: tuple[Made, ...]
+    moves: tuple[SearchMove, ...]
     states: int
     """How many TLC showed."""
     reached: int

@@ -19,7 +19,7 @@ from kraftcheck.reference.steered.moves import Move, Steered
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples import following, plain
 from kraftcheck.traces.counterexamples.plain import Line, Way
-from kraftcheck.traces.counterexamples.search import Limits, Made
+from kraftcheck.traces.counterexamples.search import Limits, SearchMove
 from tla_utils.output import State
 
 
@@ -34,7 +34,9 @@ class Refusal(NamedTuple):
     """What is different, or that there is no such move."""
 
 
-def converted(machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[Made]) -> Way:
+def converted(
+    machine: str, options: dict[str, Any], bug: str | None, moves: Iterable[SearchMove]
+) -> Way:
     """The schedule of these moves. Raises ValueError, UnknownBug: no such setting or bug."""
     script = Script(machine=machine, moves=(), bug=bug, options=options)
     schedule: Any = begin(script)

@@ -42,7 +42,7 @@ Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
 """Of each node its row; and the messages that were sent, if that is shown."""
 
 
-class _Made(NamedTuple):
+class _PathMove(NamedTuple):
     """A move of a way."""
 
     move: Move
@@ -56,7 +56,7 @@ class _Place(NamedTuple):
     at: Configuration
     sent: frozenset[Value] = frozenset()
     """All messages so far."""
-    way: tuple[_Made, ...] = ()
+    way: tuple[_PathMove, ...] = ()
 
 
 class Line(NamedTuple):
@@ -250,7 +250,7 @@ class _Following:
             at = effect.after
             steps += [effect.step] if effect.step else []
         sent = {self._own(self._form.input(m.value)) for each in steps for _, m in each.sent}
-        return _Place(at, place.sent | sent, (*place.way, _Made(move, lost)))
+        return _Place(at, place.sent | sent, (*place.way, _PathMove(move, lost)))
 
     def _way(self, places: Sequence[_Place], states: int) -> Way:
         """places: of each state that was reached."""
@@ -284,7 +284,7 @@ class _Following:
         return Way(script, lines, failure, run, states, reached, missing)
 
 
-def _make(run: ScriptedRun, made: _Made, later: Sequence[_Made]) -> None:
+def _make(run: ScriptedRun, made: _PathMove, later: Sequence[_PathMove]) -> None:
     """The move, made in a scripted run. A message stays in flight only if it arrives once more."""
     kind, node, input, _ = made.move
     again = any((each.move.node, each.move.input) == (node, input) for each in later)

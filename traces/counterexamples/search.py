@@ -50,7 +50,7 @@ class AtLeast(frozenset[Hashable]):
     __hash__ = frozenset.__hash__
 
 
-class Made(NamedTuple):
+class SearchMove(NamedTuple):
     """A move: an input of a node."""
 
     node: int
@@ -78,14 +78,14 @@ class Allowed(NamedTuple):
     """The nodes that may move; None: all."""
 
 
-class World(Protocol):
+class SearchState(Protocol):
     """A whole state, hashable and equal by content."""
 
     def essence(self) -> Essence:
         """What TLC would show of it."""
         ...
 
-    def moves(self, allowed: Allowed) -> Iterator[tuple[Made, World]]:
+    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, SearchState]]:
         """Every move that the reference can make now, the simplest first, with what it leads to."""
         ...
 
@@ -94,7 +94,7 @@ class Way(NamedTuple):
     """A world, and the moves that led to it from where the search began."""
 
     world: Any
-    moves: tuple[Made, ...]
+    moves: tuple[SearchMove, ...]
 
 
 class Beginning(NamedTuple):
@@ -140,7 +140,7 @@ class Limits(NamedTuple):
     """Worlds with the wanted essence from which the next step goes on."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     ways: list[Way]
     """Those that lead to what is wanted, the shortest first."""
     nearest: Way
@@ -149,7 +149,7 @@ class Found(NamedTuple):
     """How many worlds there were."""
 
 
-def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limits) -> Found:
+def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limits) -> SearchResult:
     """The first worlds from `starts` on that show what is wanted; the limits bound the search."""
     fixed = [part not in allowed.parts for part in range(len(wanted))]
     number = count()
@@ -183,7 +183,7 @@ def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limit
                 rank = depth + 1 + _missing(after, wanted)
                 heappush(front, (rank, depth + 1, next(number), step, after))
     assert nearest is not None, "there is somewhere to begin"
-    return Found(found, nearest[2], len(seen))
+    return SearchResult(found, nearest[2], len(seen))
 
 
 def _missing(essence: Essence, wanted: Essence) -> int:

@@ -14,12 +14,12 @@ from typing import Final
 
 from kraftcheck.traces.disks import files
 from kraftcheck.traces.disks.files import Aborted, Malformed, Remembered
-from kraftcheck.traces.disks.found import Finding, Found
+from kraftcheck.traces.disks.found import DiskReplica, Finding
 
 TOLD: Final = 5
 
 
-def beside(one: Found, other: Found) -> list[Finding]:
+def beside(one: DiskReplica, other: DiskReplica) -> list[Finding]:
     """Raises OSError."""
     ends = islice(_ends(one, other), TOLD)
     if one.common.compacted or other.common.compacted:
@@ -28,7 +28,7 @@ def beside(one: Found, other: Found) -> list[Finding]:
     return [*ends, *_starts(one, other), *islice(producers, TOLD), *islice(aborted, TOLD)]
 
 
-def _ends(one: Found, other: Found) -> Iterator[Finding]:
+def _ends(one: DiskReplica, other: DiskReplica) -> Iterator[Finding]:
     """Where epochs end that both know, and that are over: by that logs are cut.
 
     Who copies a log that was cleaned takes them to end too late, and does not notice what another
@@ -46,7 +46,7 @@ def _ends(one: Found, other: Found) -> Iterator[Finding]:
             yield Finding("report", "EpochCacheSound", "", -1, f"{said}{other.folder} has it")
 
 
-def _epochs(found: Found) -> dict[int, int]:
+def _epochs(found: DiskReplica) -> dict[int, int]:
     """Nothing, where the judge of the replica alone says what is wrong with them."""
     try:
         return dict(files.epochs(Path(found.folder) / files.EPOCHS))
@@ -54,14 +54,14 @@ def _epochs(found: Found) -> dict[int, int]:
         return {}
 
 
-def _starts(one: Found, other: Found) -> Iterator[Finding]:
+def _starts(one: DiskReplica, other: DiskReplica) -> Iterator[Finding]:
     starts = [max(each.start, each.common.log_start or 0) for each in (one, other)]
     if starts[0] != starts[1]:
         said = f"{one.folder} begins at {starts[0]}, {other.folder} at {starts[1]}: each deletes in"
         yield Finding("report", "SameStart", "", -1, f"{said} its own time")
 
 
-def _producers(one: Found, other: Found) -> Iterator[Finding]:
+def _producers(one: DiskReplica, other: DiskReplica) -> Iterator[Finding]:
     """Of producers that both know at an offset.
 
     Of one that had expired on either side only its marker may be known there: a report.
@@ -76,7 +76,7 @@ def _producers(one: Found, other: Found) -> Iterator[Finding]:
                 yield Finding("report", "ProducerStateReplays", "", -1, said)
 
 
-def _snapshots(found: Found) -> dict[str, Path]:
+def _snapshots(found: DiskReplica) -> dict[str, Path]:
     return {path.name: path for path in Path(found.folder).glob("*.snapshot") if path.is_file()}
 
 
@@ -95,7 +95,7 @@ def _of(each: Remembered) -> str:
     )
 
 
-def _aborted(one: Found, other: Found) -> Iterator[Finding]:
+def _aborted(one: DiskReplica, other: DiskReplica) -> Iterator[Finding]:
     """Report transactions whose beginning one of the logs no longer has.
 
     It is a report only: a replica that came later never had the beginning.
@@ -113,7 +113,7 @@ def _aborted(one: Found, other: Found) -> Iterator[Finding]:
             yield Finding("report", "TxnIndexExact", "", -1, said)
 
 
-def _entries(found: Found, below: int) -> Iterator[Aborted]:
+def _entries(found: DiskReplica, below: int) -> Iterator[Aborted]:
     """Those that begin below an offset."""
     for path in files.indexes_from(Path(found.folder)) if below else ():
         try:

@@ -20,7 +20,7 @@ from kraftcheck.osutil.files import open_file
 from kraftcheck.reference.storage.batches import Undecodable, header_of, records_of
 from kraftcheck.traces.disks import files
 from kraftcheck.traces.disks.batches import Bad, batches
-from kraftcheck.traces.disks.found import Finding, Found, Weight
+from kraftcheck.traces.disks.found import DiskReplica, Finding, Weight
 
 TOLD: Final = 5
 """So many keys of two replicas are told of."""
@@ -37,7 +37,7 @@ NOTHING: Final = Last(-1, b"", "")
 Values: TypeAlias = dict[bytes, Last]
 
 
-def compare(pairs: Sequence[tuple[Found, Found]]) -> list[Finding]:
+def compare(pairs: Sequence[tuple[DiskReplica, DiskReplica]]) -> list[Finding]:
     """What cannot be read is unknown of the replica itself."""
     read: dict[tuple[str, int], Values | str] = {}
     found: list[Finding] = []
@@ -76,7 +76,7 @@ def _finding(weight: Weight, said: str) -> Finding:
     return Finding(weight, "CompactionKeepsLatest", "", -1, said)
 
 
-def _bound(pair: Sequence[Found]) -> tuple[int, bool]:
+def _bound(pair: Sequence[DiskReplica]) -> tuple[int, bool]:
     """Up to where both have all that is committed and ended, and whether that was written down."""
     marks = [each.common.high_watermark for each in pair]
     opened = [first for each in pair for _, first, _ in each.open]
@@ -85,7 +85,9 @@ def _bound(pair: Sequence[Found]) -> tuple[int, bool]:
     return min([*ends, *opened, *(mark for mark in marks if mark is not None)]), known
 
 
-def _differing(pair: Sequence[Found], one: Values, other: Values, start: int) -> Iterator[str]:
+def _differing(
+    pair: Sequence[DiskReplica], one: Values, other: Values, start: int
+) -> Iterator[str]:
     for key in sorted(one.keys() | other.keys()):
         lasts = one.get(key, NOTHING), other.get(key, NOTHING)
         newest = max(lasts, key=lambda each: each.offset)
@@ -101,7 +103,7 @@ def _told(last: Last) -> str:
     return f"{'a value' if last.value else 'a tombstone'} at offset {last.offset}"
 
 
-def _read(found: Found, bound: int) -> Values | str:
+def _read(found: DiskReplica, bound: int) -> Values | str:
     """Or why they cannot be read. What is aborted is what its transaction index tells readers."""
     out: Values = {}
     aborted: dict[int, list[tuple[int, int]]] = {}

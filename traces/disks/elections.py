@@ -18,7 +18,7 @@ import msgspec
 
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.disks.files import TEXT_MAX, Malformed, Newer
-from kraftcheck.traces.disks.found import Election, Finding, Found
+from kraftcheck.traces.disks.found import DiskReplica, Election, Finding
 
 FILE: Final = "quorum-state"
 VERSION: Final = 1
@@ -68,7 +68,7 @@ def election_of(folder: Path) -> Election | None:
     )
 
 
-def compare(replicas: Sequence[Found]) -> Iterator[Finding]:
+def compare(replicas: Sequence[DiskReplica]) -> Iterator[Finding]:
     """Of any two nodes: one leader of an epoch, and the same voters where they do not change."""
     of = [(each, each.election) for each in replicas if each.election is not None]
     for (one, ours), (other, theirs) in combinations(of, 2):

@@ -109,7 +109,7 @@ class Election(NamedTuple):
     voters: tuple[int, ...]
 
 
-class Found(msgspec.Struct, frozen=True):
+class DiskReplica(msgspec.Struct, frozen=True):
     """What the log of a partition holds.
 
     start, end: the first offset and the one after the last; they are equal where there is nothing.
@@ -169,12 +169,12 @@ class Parting(NamedTuple):
         return all(mark is not None and self.offset < mark for mark in self.marks)
 
 
-class Judged(msgspec.Struct, frozen=True):
+class DiskPartition(msgspec.Struct, frozen=True):
     """A partition."""
 
     topic: str
     partition: int
-    replicas: list[Found]
+    replicas: list[DiskReplica]
     """Each directory of it, without the batches by which they were compared."""
     parted: list[Parting]
     """Of any two of them the first offset where they are not the same."""
@@ -188,12 +188,12 @@ class Judged(msgspec.Struct, frozen=True):
         return [*[each for found in self.replicas for each in found.findings], *self.together]
 
 
-def verdict_on(found: Found) -> Verdict | None:
+def verdict_on(found: DiskReplica) -> Verdict | None:
     """Of one directory by itself; None where no record was there and nothing is wrong."""
     verdict = verdict_of(found.findings)
     return None if verdict == "holds" and found.end == found.start else verdict
 
 
-def with_roles(judged: Judged) -> list[tuple[Found, str]]:
+def with_roles(judged: DiskPartition) -> list[tuple[DiskReplica, str]]:
     """The replicas, each with its role; "" where nothing says it."""
     return list(zip(judged.replicas, judged.roles or [""] * len(judged.replicas), strict=True))

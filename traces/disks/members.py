@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from kraftcheck.traces.disks.found import Finding, Found, Weight
+from kraftcheck.traces.disks.found import DiskReplica, Finding, Weight
 
 Role = Literal["leader", "isr", "elr", "out", ""]
 
@@ -35,7 +35,7 @@ class Members(NamedTuple):
     replicas: tuple[int, ...]
     """The nodes that have the partition, the new ones of a reassignment among them."""
 
-    def role(self, found: Found) -> Role:
+    def role(self, found: DiskReplica) -> Role:
         """Give the node whose directory it is, or "" where nothing says so."""
         node = found.common.node
         if node is None or not node.isdecimal():
@@ -45,7 +45,7 @@ class Members(NamedTuple):
         return "elr" if int(node) in self.elr else "out"
 
 
-def lacking(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
+def lacking(replicas: Sequence[DiskReplica], members: Members) -> Iterator[Finding]:
     """Members that end below what was committed."""
     among = [each for each in replicas if members.role(each) in ("leader", "isr", "elr")]
     committed = _committed(replicas)
@@ -61,7 +61,7 @@ def lacking(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
         yield Finding(weight, "WeakIsr", "", -1, f"{said}{why}")
 
 
-def strange(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
+def strange(replicas: Sequence[DiskReplica], members: Members) -> Iterator[Finding]:
     """Report what no broker can have, because the metadata log comes first.
 
     That is a later leader epoch, or a replica on a node that is to have none and has not deleted it
@@ -79,12 +79,12 @@ def strange(replicas: Sequence[Found], members: Members) -> Iterator[Finding]:
             yield Finding("report", "OneDirectory", "", -1, said)
 
 
-def _committed(replicas: Sequence[Found]) -> int:
+def _committed(replicas: Sequence[DiskReplica]) -> int:
     marks = [each.common.high_watermark for each in replicas]
     return max((mark for mark in marks if mark is not None), default=0)
 
 
-def _excuse(found: Found, members: Members, known: int) -> str:
+def _excuse(found: DiskReplica, members: Members, known: int) -> str:
     """Why that may be, with no promise broken. known: what members know to be committed."""
     if found.is_torn:
         return "; it has bytes that are no batch"

@@ -25,7 +25,7 @@ import numpy as np
 from kraftcheck.traces.disks import elections, files
 from kraftcheck.traces.disks.batches import OFFSET_MAX, Bad, Batch, batches, next_whole
 from kraftcheck.traces.disks.files import Aborted, Index, Malformed, Newer
-from kraftcheck.traces.disks.found import Common, Election, Finding, Found, Segment, Weight
+from kraftcheck.traces.disks.found import Common, DiskReplica, Election, Finding, Segment, Weight
 from kraftcheck.traces.disks.indexes import Offsets, Part, Room, Rows, Times
 from kraftcheck.traces.disks.producers import Open, Producers
 from kraftcheck.traces.disks.sums import Sums
@@ -571,7 +571,7 @@ def _told(each: Aborted) -> str:
     return f"the aborted transaction of producer {each.producer} from {each.first} to {each.last}"
 
 
-def judge(folder: Path, common: Common) -> Found:
+def judge(folder: Path, common: Common) -> DiskReplica:
     """What cannot be read is `unknown`, and with it what comes behind."""
     found = _Judge(folder, common)
     segments: dict[int, Path] = {}
@@ -599,7 +599,7 @@ def judge(folder: Path, common: Common) -> Found:
     for (invariant, file), count in found.counts.items():
         if (more := count - FINDINGS_MAX) > 0:
             found.findings.append(Finding("report", invariant, file, -1, f"and {more:,} more"))
-    return Found(
+    return DiskReplica(
         folder=str(folder),
         segments=len(segments),
         bytes=found.bytes,

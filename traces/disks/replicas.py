@@ -18,15 +18,15 @@ from kraftcheck.reference.storage.batches import CONTROL, TRANSACTIONAL
 from kraftcheck.traces.disks import compacted, elections, files
 from kraftcheck.traces.disks.batches import Bad, Batch, batches
 from kraftcheck.traces.disks.beside import beside
-from kraftcheck.traces.disks.found import Finding, Found, Judged, Parting, Weight
+from kraftcheck.traces.disks.found import DiskPartition, DiskReplica, Finding, Parting, Weight
 from kraftcheck.traces.disks.members import Members, lacking, strange
 from kraftcheck.traces.disks.sums import Stretch, Sums
 from kraftcheck.traces.disks.voters import electable
 
 
 def judged(
-    topic: str, partition: int, replicas: Sequence[Found], members: Members | None = None
-) -> Judged:
+    topic: str, partition: int, replicas: Sequence[DiskReplica], members: Members | None = None
+) -> DiskPartition:
     """All that there is to say of a partition.
 
     What it took to compare them is forgotten. members: what the metadata log says of it. What
@@ -40,31 +40,31 @@ def judged(
         parted, together = [], [Finding("unknown", "FilesWhole", "", -1, said)]
     lean = [msgspec.structs.replace(each, sums=Sums()) for each in replicas]
     roles = [] if members is None else [members.role(each) for each in replicas]
-    return Judged(topic, partition, lean, parted, together, roles)
+    return DiskPartition(topic, partition, lean, parted, together, roles)
 
 
-def partings(replicas: Sequence[Found]) -> list[Parting]:
+def partings(replicas: Sequence[DiskReplica]) -> list[Parting]:
     """Of any two of them the first."""
     found = [_parting(one, other) for one, other in _pairs(replicas)]
     return [each for each in found if each is not None]
 
 
-def _pairs(replicas: Sequence[Found]) -> list[tuple[Found, Found]]:
+def _pairs(replicas: Sequence[DiskReplica]) -> list[tuple[DiskReplica, DiskReplica]]:
     """But for those of two topics, of which the later has the name of the one before."""
     return [pair for pair in combinations(replicas, 2) if len(_topic_ids(pair)) < 2]
 
 
-def _topic_ids(pair: Sequence[Found]) -> set[str]:
+def _topic_ids(pair: Sequence[DiskReplica]) -> set[str]:
     return {each.common.topic_id for each in pair if each.common.topic_id is not None}
 
 
-def compare(replicas: Sequence[Found]) -> list[Finding]:
+def compare(replicas: Sequence[DiskReplica]) -> list[Finding]:
     """What is wrong between them; nothing of one alone."""
     return _wrong(replicas, partings(replicas), None)
 
 
 def _wrong(
-    replicas: Sequence[Found], parted: Sequence[Parting], members: Members | None
+    replicas: Sequence[DiskReplica], parted: Sequence[Parting], members: Members | None
 ) -> list[Finding]:
     found = [*_mixed(replicas), *map(_finding, parted)]
     apart = {each.folders for each in parted}
@@ -81,7 +81,7 @@ def _wrong(
     return [*found, *compacted.compare(cleaned), *electable(replicas), *elections.compare(replicas)]
 
 
-def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:
+def _mixed(replicas: Sequence[DiskReplica]) -> Iterator[Finding]:
     """Directories that do not belong side by side."""
     for one, other in combinations(replicas, 2):
         names = f"{one.folder} and {other.folder}"
@@ -94,7 +94,7 @@ def _mixed(replicas: Sequence[Found]) -> Iterator[Finding]:
             yield Finding("report", "OneDirectory", "", -1, said)
 
 
-def _parting(one: Found, other: Found) -> Parting | None:
+def _parting(one: DiskReplica, other: DiskReplica) -> Parting | None:
     if one.common.compacted or other.common.compacted:
         return _parting_cleaned(one, other)
     begin = max(one.start, other.start)
@@ -125,7 +125,7 @@ def _what_stays(batch: Batch) -> tuple[int, ...]:
     return batch.base, batch.last, batch.epoch, kind, *ours
 
 
-def _from(found: Found, at: Stretch, begin: int) -> Iterator[Batch]:
+def _from(found: DiskReplica, at: Stretch, begin: int) -> Iterator[Batch]:
     """Its batches, but for those below an offset, read again."""
     for base, path in files.segments_of(Path(found.folder)).items():
         if base < at.segment:
@@ -137,7 +137,7 @@ def _from(found: Found, at: Stretch, begin: int) -> Iterator[Batch]:
                 yield each
 
 
-def _parted(one: Found, other: Found, ours: Batch, theirs: Batch) -> Parting:
+def _parted(one: DiskReplica, other: DiskReplica, ours: Batch, theirs: Batch) -> Parting:
     return Parting(
         (one.folder, other.folder),
         (one.common.high_watermark, other.common.high_watermark),
@@ -146,7 +146,7 @@ def _parted(one: Found, other: Found, ours: Batch, theirs: Batch) -> Parting:
     )
 
 
-def _parting_cleaned(one: Found, other: Found) -> Parting | None:
+def _parting_cleaned(one: DiskReplica, other: DiskReplica) -> Parting | None:
     """Compare two replicas that a cleaner has been over.
 
     A cleaner leaves batches out, and records. What is left of a batch keeps its first offset, its
@@ -167,7 +167,7 @@ def _parting_cleaned(one: Found, other: Found) -> Parting | None:
     return None
 
 
-def _lacking(one: Found, other: Found) -> list[Finding]:
+def _lacking(one: DiskReplica, other: DiskReplica) -> list[Finding]:
     """Report a replica that ends below what was written down as committed.
 
     It may be one that lags: only metadata tells that it is in the ISR.
@@ -180,7 +180,7 @@ def _lacking(one: Found, other: Found) -> list[Finding]:
     return [Finding("report", "LogMatching", "", -1, said)]
 
 
-def _committed(one: Found, other: Found) -> int | None:
+def _committed(one: DiskReplica, other: DiskReplica) -> int | None:
     """The highest offset below which everything was committed, as far as either has noted."""
     marks = [each.common.high_watermark for each in (one, other)]
     return max((mark for mark in marks if mark is not None), default=None)

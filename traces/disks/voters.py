@@ -21,7 +21,7 @@ from kraftcheck.osutil.files import open_file, read_text
 from kraftcheck.reference.storage.batches import Undecodable, header_of, records_of, unsigned
 from kraftcheck.traces.disks.batches import Bad, Batch, batches
 from kraftcheck.traces.disks.files import META, TEXT_MAX, segments_of
-from kraftcheck.traces.disks.found import Finding, Found, Quorum, Voter
+from kraftcheck.traces.disks.found import DiskReplica, Finding, Quorum, Voter
 
 METADATA: Final = "__cluster_metadata-0"
 VOTERS: Final = 6
@@ -199,7 +199,7 @@ def _tags(value: bytes, at: int) -> int:
     return at
 
 
-def electable(replicas: Sequence[Found]) -> list[Finding]:
+def electable(replicas: Sequence[DiskReplica]) -> list[Finding]:
     """That nobody can be elected, if it is so."""
     there = {each.quorum.own: each.quorum for each in replicas if each.quorum is not None}
     if not there or {voter for each in there.values() for voter in each.voters} - there.keys():

@@ -122,7 +122,7 @@ class Search:
         return result
 
 
-class Found(NamedTuple):
+class ChainResult(NamedTuple):
     """What a search found."""
 
     accepted: list[int]
@@ -143,7 +143,7 @@ _FIRST_TIME: Final = (
 )
 
 
-def run_search(search: Search, options: CheckOptions) -> Found:
+def run_search(search: Search, options: CheckOptions) -> ChainResult:
     """How far each chain gets.
 
     Raises ToolError for a TLC that cannot be used, and for one that did not begin every chain.
@@ -159,7 +159,7 @@ def run_search(search: Search, options: CheckOptions) -> Found:
     if not error and not stopped and (not result.complete or min(reached) < 0):
         raise ToolError("TLC did not search all chains: its verdicts cannot be trusted")
     accepted = [max(at, 0) for at in reached]
-    return Found(accepted[:-1], accepted[-1] > 0, error, stopped, result.cpu_seconds)
+    return ChainResult(accepted[:-1], accepted[-1] > 0, error, stopped, result.cpu_seconds)
 
 
 def _known(first: Record | None) -> str:

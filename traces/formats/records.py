@@ -193,7 +193,7 @@ def _nanoseconds(path: str, line: int, time: Any) -> int | None:
 # -- Events
 
 
-class _Told(NamedTuple):
+class _PlacedEvent(NamedTuple):
     """An event, and where it belongs.
 
     Invocations come before completions of the same time, unless they are of a client that has just
@@ -221,7 +221,7 @@ def _events(path: str, rows: Sequence[Row]) -> Iterator[Event]:
         yield jsonlines.event(fields, path, each.line, form)
 
 
-def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[_Told]:
+def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[_PlacedEvent]:
     first = min([*ends, *(row.sent for row in rows if row.sent is not None)])
     processes = iter(range(len(rows)))
     lanes: dict[Any, list[tuple[int, int]]] = defaultdict(list)
@@ -235,12 +235,12 @@ def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[_Told]:
             next(processes) if row.sent is None else _lane(lanes[row.client], begin, end, processes)
         )
         asked = {"process": process, "f": "send", "value": [["send", row.key, row.value]]}
-        yield _Told(begin, 0, row.line, {**asked, "type": "invoke"})
+        yield _PlacedEvent(begin, 0, row.line, {**asked, "type": "invoke"})
         if row.offset is None:
-            yield _Told(end, 1, row.line, {**asked, "type": "info", "error": row.error})
+            yield _PlacedEvent(end, 1, row.line, {**asked, "type": "info", "error": row.error})
         else:
             got = [["send", row.key, [row.offset, row.value]]]
-            yield _Told(end, 1, row.line, {**asked, "type": "ok", "value": got})
+            yield _PlacedEvent(end, 1, row.line, {**asked, "type": "ok", "value": got})
     yield from _polls(polls, first, processes)
 
 
@@ -254,17 +254,19 @@ def _lane(lanes: list[tuple[int, int]], begin: int, end: int, processes: Iterato
 
 def _polls(
     polls: Mapping[tuple[Any, int], list[Row]], first: int, processes: Iterator[int]
-) -> Iterator[_Told]:
+) -> Iterator[_PlacedEvent]:
     """Records that a client got at one time are of one poll, which began after the last one."""
     clients: dict[Any, tuple[int, int]] = {}
     for (client, end), rows in sorted(polls.items(), key=lambda each: each[0][1]):
         process, begin = clients.get(client) or (next(processes), first)
         asked = {"process": process, "f": "poll"}
         after = 0 if client not in clients else 2
-        yield _Told(begin, after, rows[0].line, {**asked, "type": "invoke", "value": [["poll"]]})
+        yield _PlacedEvent(
+            begin, after, rows[0].line, {**asked, "type": "invoke", "value": [["poll"]]}
+        )
         got: dict[str, list[list[Any]]] = defaultdict(list)
         for row in rows:
             got[row.key].append([row.offset, row.value])
         value = [["poll", {key: sorted(each) for key, each in got.items()}]]
-        yield _Told(end, 1, rows[0].line, {**asked, "type": "ok", "value": value})
+        yield _PlacedEvent(end, 1, rows[0].line, {**asked, "type": "ok", "value": value})
         clients[client] = process, end

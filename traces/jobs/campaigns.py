@@ -168,7 +168,7 @@ class Announced:
 
 
 @dataclass(frozen=True)
-class Told:
+class Listener:
     """Who listens."""
 
     progress: Callable[[str, int, int, str, str], None] = lambda *_: None
@@ -192,18 +192,18 @@ class Options:
 
 
 def run_campaign(
-    directory: Path, plan: Plan, options: Options | None = None, told: Told | None = None
+    directory: Path, plan: Plan, options: Options | None = None, told: Listener | None = None
 ) -> dict[str, Any] | None:
     """Does what is missing of a campaign, and writes its findings; None if a violation ended it.
 
     Raises TraceError: a damaged part, or no space left; ToolError: a worker or TLC failed. What
     was finished stays.
     """
-    return _Run(directory, plan, options or Options(), told or Told()).run()
+    return _Run(directory, plan, options or Options(), told or Listener()).run()
 
 
 class _Run:
-    def __init__(self, directory: Path, plan: Plan, options: Options, told: Told) -> None:
+    def __init__(self, directory: Path, plan: Plan, options: Options, told: Listener) -> None:
         self.directory, self.plan, self.options, self.told = directory, plan, options, told
         self.code = ranges.code_digest(options.specs)
         self.store = options.store or directory.absolute().parent / STORE

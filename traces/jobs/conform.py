@@ -273,7 +273,9 @@ def read_judged(directory: Path, name: str) -> pa.Table | None:
     """
     summary, path = directory / SUMMARY, directory / FOLDER / name
     try:
-        said = msgspec.json.decode(unsealed(read_bytes(summary)), type=_Judged).tables.get(name)
+        said = msgspec.json.decode(unsealed(read_bytes(summary)), type=_TableDigests).tables.get(
+            name
+        )
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -291,7 +293,7 @@ def read_judged(directory: Path, name: str) -> pa.Table | None:
     return pq.read_table(pa.BufferReader(data))
 
 
-class _Judged(msgspec.Struct):
+class _TableDigests(msgspec.Struct):
     """Of a summary, the digests of the tables in the folder `conform`, by name."""
 
     tables: dict[str, str] = {}

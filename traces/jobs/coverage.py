@@ -64,7 +64,7 @@ def features(tables: Mapping[str, pa.Table]) -> pa.Table:
     run_of = ints(runs["run"])[Occurrences.of(runs).run_at]
     met = np.flatnonzero(count > 0)
     first_run = run_of[first[met]] if len(met) else first[met]
-    found = _Found(count[met], first_run)
+    found = _MetFeatures(count[met], first_run)
     actions, action = _encoded(steps["action"])
     reasons, reason = _encoded(steps["ignored"])
     types, kind = _encoded(inputs["type"])
@@ -129,7 +129,7 @@ def unseen(counts: Ints) -> dict[str, Any]:
     }
 
 
-class _Found:
+class _MetFeatures:
     """Features of steps that were met: `count` and `first_run` are those of each step."""
 
     def __init__(self, count: Ints, first_run: Ints) -> None:

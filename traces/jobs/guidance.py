@@ -82,7 +82,7 @@ GENOMES: Final = pa.schema([("run", pa.int64()), ("steps", pa.int64()), ("choice
 """The choices that a run made (reference/sim/genomes.py), and how many steps that was."""
 
 
-class Made(msgspec.Struct, frozen=True, array_like=True):
+class RunOrigin(msgspec.Struct, frozen=True, array_like=True):
     """How a run comes about.
 
     It has one of `ways_of`, the runs it is made from, the choices that it begins with, and the
@@ -142,7 +142,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """sha256 of the reference that simulates."""
     scenario: str
     first_run: int
-    runs: tuple[Made, ...]
+    runs: tuple[RunOrigin, ...]
     """From first_run on."""
 
 
@@ -292,7 +292,7 @@ class Corpus:
             recorded_with=self._recorded_with,
             scenario=campaign.scenario,
             first_run=first,
-            runs=(*[Made(WALK, options=dict(own)) for own in walks], *made),
+            runs=(*[RunOrigin(WALK, options=dict(own)) for own in walks], *made),
         )
 
     def _ways(self, runs: int) -> Iterator[str]:
@@ -327,17 +327,17 @@ class Corpus:
             plain, others = (plain + length, others) if how == FRESH else (plain, others + length)
             yield how
 
-    def _made(self, run: int, how: str, lot: _Lot) -> Made:
+    def _made(self, run: int, how: str, lot: _Lot) -> RunOrigin:
         if how in self._of_a_seed:
-            return Made(how, options=self._of_a_seed[how])
+            return RunOrigin(how, options=self._of_a_seed[how])
         key = blake2b(f"{self._campaign.seed}/{run}/genome".encode(), digest_size=16).digest()
         stream = SeededStream(key)
         if how in self._beginnings:
-            return Made(how, options=dict(pick(stream, self._beginnings[how])))
+            return RunOrigin(how, options=dict(pick(stream, self._beginnings[how])))
         one, other = lot.draw(stream), lot.draw(stream)
         made = MUTATIONS[how](self._parent(one), self._parent(other), stream)
         of = (one, other) if how == "splice" else (one,)
-        return Made(how, of, encode(made.choices), dict(made.options))
+        return RunOrigin(how, of, encode(made.choices), dict(made.options))
 
     def _parent(self, run: int) -> Parent:
         choices, options = self._kept[run]

@@ -70,18 +70,18 @@ ANOMALIES: Final = pa.schema(
 run's promise excludes it."""
 
 
-class Judged(NamedTuple):
+class HistoryTables(NamedTuple):
     """verdicts, anomalies: tables as declared above, by run and partition."""
 
     verdicts: pa.Table
     anomalies: pa.Table
 
 
-def judge_histories(scenario: str, runs: pa.Table) -> Judged:
+def judge_histories(scenario: str, runs: pa.Table) -> HistoryTables:
     """Both answers for some rows of table `runs`. Raises TraceError: a history that is none."""
     seen = objects_seen(scenario)
     if seen is not None:
-        return Judged(_of_objects(scenario, seen, runs), ANOMALIES.empty_table())
+        return HistoryTables(_of_objects(scenario, seen, runs), ANOMALIES.empty_table())
     verdicts: list[pa.Table] = []
     anomalies: list[pa.Table] = []
     promises = promises_of(scenario, runs)
@@ -97,7 +97,7 @@ def judge_histories(scenario: str, runs: pa.Table) -> Judged:
             numbers = ints(runs["run"])[rows]
             verdicts.append(_verdicts(found, numbers, number))
             anomalies += _anomalies(found, numbers, number)
-    return Judged(
+    return HistoryTables(
         _table(verdicts, VERDICTS, ("run", "partition")),
         _table(anomalies, ANOMALIES, ("run", "partition", "name")),
     )

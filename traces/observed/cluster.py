@@ -21,7 +21,7 @@ from kraftcheck.traces.observed import (
 )
 from kraftcheck.traces.observed.marks import Acked
 from kraftcheck.traces.observed.records import ObservedError
-from kraftcheck.traces.observed.verdicts import Judged
+from kraftcheck.traces.observed.verdicts import RecordingVerdict
 
 WITNESSES: Final = {
     "the controller": "no metadata log, or none of its steps",
@@ -33,7 +33,7 @@ WITNESSES: Final = {
 GONE: Final = "a row of the transaction log was seen on a disk, and is gone"
 
 
-def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -> Judged:
+def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -> RecordingVerdict:
     """By whatever there is of metadata log, disks and answers.
 
     recording: what is said of it. history: what clients saw. Raises ObservedError: a damaged file,
@@ -59,7 +59,7 @@ def judge(folder: Path, recording: Mapping[str, Any], history: History | None) -
         name: why for (name, why), count in zip(WITNESSES.items(), counts, strict=True) if not count
     }
     unknown = _unknown(recording) if replicas and history else ""
-    return Judged(
+    return RecordingVerdict(
         records=report.records,
         steps=report.steps,
         unjudged=report.unjudged,

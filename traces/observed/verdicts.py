@@ -34,7 +34,7 @@ def first_of_each(found: Iterable[Defect]) -> list[Defect]:
     return list(first.values())
 
 
-class Judged(NamedTuple):
+class RecordingVerdict(NamedTuple):
     """What came of a recording.
 
     findings, defects, contradictions: what is wrong with the metadata log, on disks, with answers.

@@ -32,7 +32,7 @@ from kraftcheck.traces.report.history_members import (
 from kraftcheck.traces.report.history_order import Order, orders
 from kraftcheck.traces.report.history_staleness import lags
 from kraftcheck.traces.report.history_timeline import BAR, NOTHING, ROW, WIDTH, timeline
-from kraftcheck.traces.report.judged import Judged, Object
+from kraftcheck.traces.report.judged import JudgedHistory, Object
 
 TEMPLATE: Final = "history.html.j2"
 SCRIPT: Final = "history.js"
@@ -70,7 +70,7 @@ class Card(NamedTuple):
     place: str
 
 
-def render(history: History, judged: Judged) -> str:
+def render(history: History, judged: JudgedHistory) -> str:
     """The page as text."""
     script = html.asset(SCRIPT)
     certificate = judged.certificate
@@ -113,7 +113,7 @@ def render(history: History, judged: Judged) -> str:
     )
 
 
-def meaning(judged: Judged) -> str:
+def meaning(judged: JudgedHistory) -> str:
     """The verdict in words. What transactions and groups promise is beside the levels of reads."""
     known = {level.name.lower().replace("_", "-"): level for level in Level}
     held, promised = known.get(judged.level or ""), known.get(judged.promised or "")
@@ -143,8 +143,8 @@ def _card(history: History, number: int, operation: Operation) -> Card:
         operation=operation.index,
         process=operation.process,
         key=None if operation.key is None else words.ends(operation.key),
-        asked=words.asked(operation),
-        told=words.told(operation),
+        asked=words.request_words(operation),
+        told=words.answer_words(operation),
         outcome=operation.outcome,
         invoked=words.when(operation.invoked, history),
         completed=words.when(operation.completed, history),
@@ -153,7 +153,7 @@ def _card(history: History, number: int, operation: Operation) -> Card:
     )
 
 
-def _key_of(judged: Judged) -> str | None:
+def _key_of(judged: JudgedHistory) -> str | None:
     """The object to draw of a history without a certificate: an undecided one, or the largest."""
     if len(judged.objects) < 2:
         return judged.objects[0].key if judged.objects else None
@@ -164,13 +164,13 @@ def _badness(each: Object) -> tuple[int, int]:
     return (VIOLATED, UNKNOWN, HOLDS).index(each.verdict), -each.operations
 
 
-def _witness(judged: Judged, key: str | None) -> Sequence[int]:
+def _witness(judged: JudgedHistory, key: str | None) -> Sequence[int]:
     """A linearization: that of a weaker level would have points outside of their operations."""
     known = (o for o in judged.objects if o.key == key and o.level == "linearizable")
     return next((each.witness or () for each in known), ())
 
 
-def _anomalies(history: History, judged: Judged) -> list[dict[str, Any]]:
+def _anomalies(history: History, judged: JudgedHistory) -> list[dict[str, Any]]:
     """The anomalies, those that are not allowed first, with their operations."""
     ordered = sorted(judged.anomalies, key=lambda each: each.allowed)
     return [
@@ -188,7 +188,7 @@ def _anomalies(history: History, judged: Judged) -> list[dict[str, Any]]:
     ]
 
 
-def _orders(history: History, judged: Judged) -> list[Order]:
+def _orders(history: History, judged: JudgedHistory) -> list[Order]:
     """The logs that something is wrong with, the certificate's first."""
     if not any(operation.f in LOG_OPERATIONS for operation in history.operations[:1000]):
         return []

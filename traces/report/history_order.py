@@ -130,7 +130,7 @@ def _row(
         cells.append(Cell(f"{letter} {words.text(said[offset], 12)}", colour))
     return Row(
         operation=operation.index,
-        said=f"process {operation.process}: {words.asked(operation)}",
+        said=f"process {operation.process}: {words.request_words(operation)}",
         outcome=operation.outcome,
         accused=operation.index in accused,
         cells=tuple(cells),

@@ -68,7 +68,7 @@ def _joined(values: Any, length: int) -> str:
     return " ".join(parts)
 
 
-def asked(operation: Operation) -> str:
+def request_words(operation: Operation) -> str:
     """What was asked: `append 5`, `fetch from 40`, `cas [1 2]`."""
     f = cut(operation.f, 40)
     if operation.argument is None:
@@ -78,7 +78,7 @@ def asked(operation: Operation) -> str:
     return f"{f} {text(operation.argument)}"
 
 
-def told(operation: Operation) -> str:
+def answer_words(operation: Operation) -> str:
     """What the client was told."""
     if operation.outcome == INDETERMINATE:
         return cut(operation.error) if operation.error else "no answer"
@@ -138,6 +138,6 @@ def sentence(operation: Operation, history: History) -> str:
     key = f" of {ends(operation.key)}" if operation.key is not None else ""
     end = when(operation.completed, history)
     return (
-        f"process {operation.process}: {asked(operation)}{key}; {told(operation)}. "
+        f"process {operation.process}: {request_words(operation)}{key}; {answer_words(operation)}. "
         f"{OUTCOME_WORDS[operation.outcome]}, {when(operation.invoked, history)} to {end}, {place}"
     )

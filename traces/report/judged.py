@@ -28,7 +28,7 @@ class Object(msgspec.Struct, frozen=True, kw_only=True):
     prefix: int | None = None
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of a history."""
 
     file: str

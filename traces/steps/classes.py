@@ -48,7 +48,7 @@ from kraftcheck.traces.steps.record import (
     forget_stored,
     name_of,
 )
-from kraftcheck.traces.steps.slicing import AsRecorded, Judged, Relevance
+from kraftcheck.traces.steps.slicing import AsRecorded, Relevance, SlicedStep
 from kraftcheck.traces.steps.symmetry import (
     MEMO_LIMIT,
     Canonicaliser,
@@ -278,7 +278,7 @@ class _Namer:
         self._known: dict[bytes, _Named] = {}
 
     def name(
-        self, recorded: bytes, constants: str, judged: Callable[[Relevance], Judged]
+        self, recorded: bytes, constants: str, judged: Callable[[Relevance], SlicedStep]
     ) -> _Named:
         """The class of the step of this name, which was recorded under these constants.
 
@@ -291,7 +291,7 @@ class _Namer:
             known = self._known[recorded] = self._found(constants, judged)
         return known
 
-    def _found(self, constants: str, judged_by: Callable[[Relevance], Judged]) -> _Named:
+    def _found(self, constants: str, judged_by: Callable[[Relevance], SlicedStep]) -> _Named:
         relevance = self._relevance.get(constants)
         if relevance is None:
             of = AsRecorded if self._as_recorded else Relevance
@@ -371,7 +371,7 @@ class Classes:
             known = self._classes[named.key] = _Class(named.constants, named.form)
         return known
 
-    def _judged(self, relevance: Relevance, number: int) -> Judged:
+    def _judged(self, relevance: Relevance, number: int) -> SlicedStep:
         part, step = self._part, self._part.step_in_pieces(number)
         _, before, input, *_ = part.parts_of_steps[number]
         label = relevance.label(step.node, step.action, part.rows[before], part.inputs[input])

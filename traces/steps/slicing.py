@@ -364,7 +364,7 @@ def _equal(one: Any, other: Any) -> bool:
     return one is other or bool(one.value == other.value)
 
 
-class Judged(NamedTuple):
+class SlicedStep(NamedTuple):
     """A step as it is judged, in pieces, and the constants under which it is."""
 
     step: Step
@@ -396,11 +396,11 @@ class Relevance:
             sent=tuple([whole(message.pieces) for message in judged.sent]),
         )
 
-    def judged(self, step: Step) -> Judged:
+    def judged(self, step: Step) -> SlicedStep:
         label = self.label(step.node, step.action, step.before, step.input)
         return self.judged_as(label, step_apart(step))
 
-    def judged_as(self, label: str, step: Step) -> Judged:
+    def judged_as(self, label: str, step: Step) -> SlicedStep:
         """The same of a step in pieces, with the action that is judged."""
         plan, constants = self._known(step.node, label)
         before, after = step.before, step.after
@@ -413,7 +413,7 @@ class Relevance:
         beginnings = self._beginnings.get(kind_of(self._constants, step.node).name)
         if beginnings is not None:
             judged = beginnings.without(judged)
-        return Judged(judged, constants)
+        return SlicedStep(judged, constants)
 
     def label(self, node: int, action: str, before: Any, input: Any) -> str:
         """The action that is judged: that of the case, where the handler has one that holds."""
@@ -472,8 +472,8 @@ class AsRecorded(Relevance):
     def label(self, node: int, action: str, before: Any, input: Any) -> str:
         return action
 
-    def judged_as(self, label: str, step: Step) -> Judged:
-        return Judged(step._replace(action=label), self._constants)
+    def judged_as(self, label: str, step: Step) -> SlicedStep:
+        return SlicedStep(step._replace(action=label), self._constants)
 
 
 @lru_cache(maxsize=4096)

@@ -245,7 +245,7 @@ def unrenamed(struct: type[msgspec.Struct]) -> tuple[str, ...]:
 # --- What of an item is to be renamed ---
 
 
-class Found(NamedTuple):
+class NumbersOfKinds(NamedTuple):
     """Numbers of each kind."""
 
     values: list[int]
@@ -254,11 +254,11 @@ class Found(NamedTuple):
 
 
 _PLACES: Final = {Kind.VALUE: 0, Kind.RANK: 1, Kind.POSITION: 2}
-_Collector: TypeAlias = Callable[[Any, Found], None]
+_Collector: TypeAlias = Callable[[Any, NumbersOfKinds], None]
 """Enters those that a value has."""
 
 
-def _collect(item: msgspec.Struct, found: Found) -> None:
+def _collect(item: msgspec.Struct, found: NumbersOfKinds) -> None:
     for name, collector in _collectors(type(item)):
         collector(getattr(item, name), found)
 
@@ -289,7 +289,7 @@ def _collecting(structs: tuple[type[msgspec.Struct], ...]) -> _Collector:
         number = attrgetter(own[0].name)
         return lambda items, found: found[place].extend([number(item) for item in items])
 
-    def all_of_them(items: Any, found: Found) -> None:
+    def all_of_them(items: Any, found: NumbersOfKinds) -> None:
         for item in items:
             _collect(item, found)
 
@@ -398,7 +398,7 @@ class Piece:
     )
 
     def __init__(self, place: Place, value: Any) -> None:
-        found = Found([], [], [])
+        found = NumbersOfKinds([], [], [])
         if place.collector is not None:
             place.collector(value, found)
         self.value = value

@@ -16,13 +16,18 @@ from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.types import ClusterConstants
 from kraftcheck.reference.directories.sim.failures import Failures
 from kraftcheck.reference.directories.types import Constants as DirectoryConstants
-from kraftcheck.reference.moving.sim.administrator import Asker, Mover, Reader, World
+from kraftcheck.reference.moving.sim.administrator import (
+    AdministratorEnvironment,
+    Asker,
+    Mover,
+    Reader,
+)
 from kraftcheck.reference.moving.sim.topics import Catalog, Changes, Unregistering
 from kraftcheck.reference.sim.choices import Chooser, stream_of_option
 from kraftcheck.reference.snapshots.sim.changes import may_vote
 
 
-class Asked(World, Protocol):
+class Asked(AdministratorEnvironment, Protocol):
     """The cluster."""
 
     partitions: list[ClusterPartition]

@@ -38,7 +38,7 @@ class Heard(NamedTuple):
     start: int
 
 
-class World(Protocol):
+class BrokersEnvironment(Protocol):
     now: int
 
     def has_heard(self, broker: int) -> Heard | None:
@@ -64,7 +64,7 @@ class Brokers:
         clock: Stream,
         link: Carrier,
         queue: Queue,
-        world: World,
+        world: BrokersEnvironment,
     ) -> None:
         self._partitions = partitions
         self._options = options

@@ -56,7 +56,7 @@ EXPIRED: Final = 500
 which it may be."""
 
 
-class World(Protocol):
+class ReplicasEnvironment(Protocol):
     now: int
 
     def enter(self, component: int) -> None: ...
@@ -68,7 +68,7 @@ class CompactedReplicas(EventLoop, Run):
 
     def __init__(
         self,
-        world: World,
+        world: ReplicasEnvironment,
         partition: ClusterPartition,
         component: int,
         keys: int,

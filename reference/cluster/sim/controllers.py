@@ -56,7 +56,7 @@ REPLAY_AGREES = "ReplayAgrees"
 the log, which no row shows, so it is checked here."""
 
 
-class World(Protocol):
+class ControllersEnvironment(Protocol):
     now: int
 
     def append(self, node: int, value: int) -> str:
@@ -84,7 +84,7 @@ class Controllers:
         brokers: Brokers,
         interner: Interner,
         session: int,
-        world: World,
+        world: ControllersEnvironment,
         answers_when_deposed: bool = False,
         reads: bool = False,
     ) -> None:

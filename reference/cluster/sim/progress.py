@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kraftcheck.reference.partition.sim.progress import Progress, World
+from kraftcheck.reference.partition.sim.progress import HealedEnvironment, Progress
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.traces.schema import PROGRESSED
 
@@ -12,7 +12,7 @@ from kraftcheck.traces.schema import PROGRESSED
 class MovingProgress(Progress):
     """Of a partition that is there, that of any; of one that is not, nobody holds anything."""
 
-    def __init__(self, probe: Callable[[], Operation], world: World) -> None:
+    def __init__(self, probe: Callable[[], Operation], world: HealedEnvironment) -> None:
         self._seen = world
         super().__init__(probe, world)
 

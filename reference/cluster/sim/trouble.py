@@ -31,7 +31,7 @@ UNREGISTERED_MS = 900
 """So long a broker runs that is not registered any more."""
 
 
-class World(Protocol):
+class ClusterEnvironment(Protocol):
     def ask(self, inputs: Mapping[int, Input]) -> bool: ...
     def call(self, delay: int, what: Callable[[int], None], argument: int) -> None: ...
 
@@ -46,7 +46,7 @@ class Trouble(Episodes):
         self,
         options: PartitionOptions,
         stream: Stream,
-        world: World,
+        world: ClusterEnvironment,
         brokers: Brokers,
         partitions: Sequence[ClusterPartition],
         networks: Sequence[Network],

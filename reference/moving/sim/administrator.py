@@ -37,7 +37,7 @@ class Partition(Protocol):
     def controller(self) -> ControllerRow: ...
 
 
-class World(Protocol):
+class AdministratorEnvironment(Protocol):
     def ask(self, inputs: Mapping[int, Any]) -> bool:
         """Asks for one thing of these partitions. Whether a controller heard it."""
         ...
@@ -60,7 +60,7 @@ class World(Protocol):
 class Asker(ABC, Generic[S]):
     """Of one run. Each request is about a subject."""
 
-    def __init__(self, asked: int, stream: Stream, world: World) -> None:
+    def __init__(self, asked: int, stream: Stream, world: AdministratorEnvironment) -> None:
         """asked: so many times."""
         self._asked, self._stream, self._world = asked, stream, world
         self._over = False
@@ -125,7 +125,7 @@ class Mover(Administrator[Partition]):
         least: int,
         partitions: Sequence[Partition],
         stream: Stream,
-        world: World,
+        world: AdministratorEnvironment,
     ) -> None:
         """least: so many replicas a list has at least."""
         super().__init__(asked, stream, world)
@@ -164,7 +164,11 @@ class Reader(Asker[int]):
     """Asks a controller, active or not, which reassignments are under way."""
 
     def __init__(
-        self, asked: int, controllers: Sequence[int], stream: Stream, world: World
+        self,
+        asked: int,
+        controllers: Sequence[int],
+        stream: Stream,
+        world: AdministratorEnvironment,
     ) -> None:
         """controllers: all of them."""
         super().__init__(asked, stream, world)

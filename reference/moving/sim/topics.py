@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kraftcheck.reference.moving.messages import RemoveTopic
-from kraftcheck.reference.moving.sim.administrator import TRIES, Administrator, Partition, World
+from kraftcheck.reference.moving.sim.administrator import (
+    TRIES,
+    Administrator,
+    AdministratorEnvironment,
+    Partition,
+)
 from kraftcheck.reference.moving.types import is_there, was_deleted
 from kraftcheck.reference.partition.types import UNDEFINED, Registration
 from kraftcheck.reference.reassignment.messages import (
@@ -67,7 +72,7 @@ class Changes(Administrator[int]):
         brokers: tuple[int, ...],
         placed: bool,
         stream: Stream,
-        world: World,
+        world: AdministratorEnvironment,
     ) -> None:
         """Changes of topics in a run.
 
@@ -130,7 +135,7 @@ class Unregistering(Administrator[int]):
         partitions: Sequence[Partition],
         brokers: tuple[int, ...],
         stream: Stream,
-        world: World,
+        world: AdministratorEnvironment,
     ) -> None:
         super().__init__(asked, stream, world)
         self._partitions, self._brokers = partitions, brokers

@@ -67,9 +67,9 @@ from kraftcheck.reference.partition.proof.relation import (
     FETCH_ERRORS,
     WATCHED,
     WATCHED_LEADER,
+    ActionOutcome,
     Case,
     Handlers,
-    Made,
     PartitionCases,
     View,
     any_view,
@@ -128,14 +128,14 @@ class Action:
 Actions = Iterator[Action]
 
 
-def _made(row: Any, sent: tuple[Any, ...] = ()) -> Made:
-    return Made(row, None, sent)
+def _made(row: Any, sent: tuple[Any, ...] = ()) -> ActionOutcome:
+    return ActionOutcome(row, None, sent)
 
 
-def _step(n: int, row: BrokerRow, input: BrokerInput) -> Callable[[Handlers], Made | None]:
+def _step(n: int, row: BrokerRow, input: BrokerInput) -> Callable[[Handlers], ActionOutcome | None]:
     """A broker's step, as something that can be done on symbols."""
 
-    def make(handlers: Handlers) -> Made | None:
+    def make(handlers: Handlers) -> ActionOutcome | None:
         outcome = handlers.broker.step(n, row, input)
         return None if outcome is None else _made(outcome.row, outcome.sent)
 
@@ -259,7 +259,7 @@ def _serves(model: Model) -> Actions:
     arrived = fetch_part(model.before, fetch_terms(m, sound))
     for row, given in model.rows(0):
 
-        def make(handlers: Handlers, row: BrokerRow = row) -> Made:
+        def make(handlers: Handlers, row: BrokerRow = row) -> ActionOutcome:
             handlers.broker.sound = sound
             outcome = handlers.broker.step(0, row, m)
             assert outcome is not None, "a fetch is always answered"
@@ -469,7 +469,7 @@ def _of_controller(
     model: Model,
     name: str,
     b: int,
-    make: Callable[[Handlers], Made | None],
+    make: Callable[[Handlers], ActionOutcome | None],
     known: Sequence[z3.BoolRef] = (),
 ) -> Iterator[tuple[Case, Action]]:
     s = model.before
@@ -503,10 +503,12 @@ def controller_action(
     return action
 
 
-def _decides(model: Model, row: Any, input: ControllerInput) -> Callable[[Handlers], Made | None]:
-    def make(handlers: Handlers) -> Made | None:
+def _decides(
+    model: Model, row: Any, input: ControllerInput
+) -> Callable[[Handlers], ActionOutcome | None]:
+    def make(handlers: Handlers) -> ActionOutcome | None:
         outcome = handlers.controller.step(row, input)
-        return None if outcome is None else Made(None, outcome.row, outcome.sent)
+        return None if outcome is None else ActionOutcome(None, outcome.row, outcome.sent)
 
     return make
 
@@ -604,13 +606,13 @@ def _registers(model: Model) -> Actions:
 
         def make(
             handlers: Handlers, request: Any = request, row_b: Any = row_b, b: int = b
-        ) -> Made | None:
+        ) -> ActionOutcome | None:
             outcome = handlers.controller.step(row_c, request)
             assert outcome is not None, "a registration is always answered"
             (answer,) = (m for m in outcome.sent if isinstance(m, RegisterBrokerResponse))
             taken = handlers.broker.step(b, row_b, answer)
             assert taken is not None, "an answer is taken"
-            return Made(taken.row, outcome.row, outcome.sent)
+            return ActionOutcome(taken.row, outcome.row, outcome.sent)
 
         known = [
             *(view["status"] == STARTING, view["broker_epoch"] == -1),

@@ -515,7 +515,7 @@ class Case:
     """A fetched response was appended."""
 
 
-class Made(NamedTuple):
+class ActionOutcome(NamedTuple):
     """What an action makes; None for who had no part in it."""
 
     row: BrokerRow | None
@@ -547,7 +547,7 @@ class PartitionCases:
         self,
         action: str,
         n: int,
-        make: Callable[[Handlers], Made | None],
+        make: Callable[[Handlers], ActionOutcome | None],
         given: Sequence[z3.BoolRef],
     ) -> Iterator[Case]:
         """The ways through an action of broker n.
@@ -560,7 +560,7 @@ class PartitionCases:
             SymbolicController(self.constants, self.rules),
         )
 
-        def code() -> tuple[Made | None, bool]:
+        def code() -> tuple[ActionOutcome | None, bool]:
             handlers.broker.appended = False
             return make(handlers), handlers.broker.appended
 

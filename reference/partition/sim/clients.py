@@ -45,7 +45,7 @@ KEYS = 16
 """How many keys records have, where it matters."""
 
 
-class World(Protocol):
+class ClientsEnvironment(Protocol):
     """A partition, as clients see it."""
 
     now: int
@@ -78,7 +78,7 @@ class Clients:
         load: PartitionLoad,
         options: PartitionOptions,
         stream: Stream,
-        partitions: Sequence[World],
+        partitions: Sequence[ClientsEnvironment],
         topics: int = 1,
         written: Sequence[int] = (0,),
         catalog: Callable[[int], Sequence[int]] | None = None,

@@ -25,7 +25,7 @@ STANDS_STILL = {"slow": FETCH, "silent": "SendHeartbeat"}
 """Which activity an episode of this name stops."""
 
 
-class World(Protocol):
+class PaceEnvironment(Protocol):
     now: int
 
     def row(self, node: int) -> BrokerRow: ...
@@ -41,7 +41,7 @@ class Pace:
         options: PartitionOptions,
         stream: Stream,
         queue: Queue,
-        world: World,
+        world: PaceEnvironment,
     ) -> None:
         self._paces = paces
         self._flush_us = 1000 * options.flush_ms

@@ -20,7 +20,7 @@ from kraftcheck.traces.schema import PROGRESSED
 PROBE_MS = 300
 
 
-class World(Protocol):
+class HealedEnvironment(Protocol):
     brokers: tuple[int, ...]
 
     @property
@@ -34,7 +34,7 @@ class World(Protocol):
 class Progress:
     """Watches one healed partition."""
 
-    def __init__(self, probe: Callable[[], Operation], world: World) -> None:
+    def __init__(self, probe: Callable[[], Operation], world: HealedEnvironment) -> None:
         """`probe` appends a record and tells what became of it."""
         self._append = probe
         self._world = world

@@ -47,7 +47,7 @@ MOMENTS = {"": 0, "append": APPENDED, "proposal": PROPOSED}
 """After which steps of the leader trouble begins, for each value of `PartitionOptions.aim`."""
 
 
-class World(Protocol):
+class FaultsEnvironment(Protocol):
     """What trouble needs of the simulation."""
 
     brokers: tuple[int, ...]
@@ -72,7 +72,7 @@ class Trouble(Episodes):
     first_calm_ms = 400
 
     def __init__(
-        self, options: PartitionOptions, stream: Stream, world: World, network: Network
+        self, options: PartitionOptions, stream: Stream, world: FaultsEnvironment, network: Network
     ) -> None:
         super().__init__(options.calm_ms, stream, world.call, (network,))
         self._options = options

@@ -75,7 +75,7 @@ def quorum_state_words(file: QuorumStateFile) -> str:
     return f"epoch={file.epoch} leader={leader} voted={voted}"
 
 
-def said(name: str, value: Any) -> bool:
+def is_printed(name: str, value: Any) -> bool:
     """Whether a field of an input is printed."""
     if name in IMPLIED:
         return False
@@ -87,7 +87,7 @@ def input_words(constants: Constants, input: Input) -> str:
     parts = [
         f"{name}={value_words(constants, name, getattr(input, name))}"
         for name in input.__struct_fields__
-        if said(name, getattr(input, name))
+        if is_printed(name, getattr(input, name))
     ]
     return " ".join([type(input).__name__, *parts])
 

@@ -56,8 +56,8 @@ def test_offsets_count_records_and_not_batches(wire: Wire) -> None:
 
 
 def test_an_off_by_one_in_the_map_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = world.World.entry_at
-    monkeypatch.setattr(world.World, "entry_at", lambda *of: right(*of) + 1)
+    right = world.ServedWorld.entry_at
+    monkeypatch.setattr(world.ServedWorld, "entry_at", lambda *of: right(*of) + 1)
     with pytest.raises(AssertionError):
         test_offsets_count_records_and_not_batches(with_topic())
 

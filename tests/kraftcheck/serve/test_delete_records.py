@@ -11,7 +11,7 @@ from kraftcheck.serve.codec import Message
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.windows import Windows
-from kraftcheck.serve.world import World
+from kraftcheck.serve.world import ServedWorld
 from tests.kraftcheck.serve.wire import Wire, batch, with_topic
 
 EARLIEST, LATEST = -2, -1
@@ -141,9 +141,11 @@ def test_a_deletion_that_nobody_asked_for_is_a_loss(
     which a reader from the start is owed.
     """
     wire = with_batches()
-    real = World.start_of
+    real = ServedWorld.start_of
     monkeypatch.setattr(
-        World, "start_of", lambda self, *of: 12 if of[0].topic.name == "t" else real(self, *of)
+        ServedWorld,
+        "start_of",
+        lambda self, *of: 12 if of[0].topic.name == "t" else real(self, *of),
     )
     assert wire.fetch(0)["error_code"] == ERRORS["OFFSET_OUT_OF_RANGE"]
     said = judged(wire.tape(tmp_path / "tape-1"))

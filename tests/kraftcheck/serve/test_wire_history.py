@@ -14,8 +14,8 @@ from kraftcheck.serve.apis import ERRORS
 from kraftcheck.serve.judging import judged
 from kraftcheck.serve.tape import replayed
 from kraftcheck.serve.wire_history import WireHistory
-from kraftcheck.serve.wire_judged import Found, findings
-from kraftcheck.serve.world import World
+from kraftcheck.serve.wire_judged import PartVerdict, findings
+from kraftcheck.serve.world import ServedWorld
 from tests.kraftcheck.serve.wire import Wire, batch, frame, plant, producing, with_topic
 
 
@@ -35,7 +35,7 @@ def session(path: Path) -> Path:
     return wire.tape(path)
 
 
-def found_in(path: Path) -> list[Found]:
+def found_in(path: Path) -> list[PartVerdict]:
     seen = WireHistory()
     played = replayed(path, watched=False, witness=seen)
     return list(findings(seen, [played.core.world.offsets]))
@@ -50,7 +50,7 @@ def test_a_session_is_linearizable(tmp_path: Path) -> None:
     assert report.parts[0].operations == 4 * 5 + 3
 
 
-def elsewhere(right: Any, self: World, partition: Any, row: Any, entry: int) -> int:
+def elsewhere(right: Any, self: ServedWorld, partition: Any, row: Any, entry: int) -> int:
     """Acknowledged at one offset, and read at the next."""
     found: int = right(self, partition, row, entry)
     return found + (entry == 2 and len(row.log) == 3)
@@ -85,7 +85,7 @@ def not_there(right: Any, self: data.Produce, partition: Any, slot: Any, records
     ("of", "name", "wrong", "why"),
     [
         (
-            World,
+            ServedWorld,
             "offset_of",
             elsewhere,
             "duplicate: the record .* 3 and again at offset 4",

@@ -20,7 +20,13 @@ from kraftcheck.reference.quorum.messages import (
 from kraftcheck.reference.quorum.sim.family import LEGEND
 from kraftcheck.reference.quorum.sim.faults import Options
 from kraftcheck.reference.quorum.types import Row
-from kraftcheck.reference.runner.narrate import ending, narrate, render_input, render_options, told
+from kraftcheck.reference.runner.narrate import (
+    ending,
+    field_words,
+    narrate,
+    render_input,
+    render_options,
+)
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
 
 
@@ -154,8 +160,8 @@ def test_of_runs_that_never_heal_no_progress_is_claimed() -> None:
 def test_what_stands_in_a_field_is_told_by_its_names() -> None:
     """As a reader is told it; the words of stored moves stay as they are."""
     plain, written = Record(3, 7, -1, -1, -1, -1, -1), Record(3, 8, 2, 0, 4, 4, 4)
-    assert told((plain, plain)) == "7@3,7@3"
-    assert told(written) == (
+    assert field_words((plain, plain)) == "7@3,7@3"
+    assert field_words(written) == (
         "Record(epoch=3 value=8 producer=2 producer_epoch=0 sequence=4 first=4 last=4)"
     )
     lines = "\n".join(narrate(simulate_run("partition", 1, 0)))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.transactions.messages import COORDINATOR, EndTxn, TxnRecord
-from kraftcheck.reference.transactions.properties import Decided, History, Told
+from kraftcheck.reference.transactions.properties import Decided, EndAnswer, History
 from kraftcheck.reference.transactions.protocol import TRANSACTIONS
 from kraftcheck.reference.transactions.types import (
     INITIAL_OFFSETS,
@@ -70,7 +70,7 @@ _ENDED: Final = Decided("PrepareCommit", 1, (11, 12)), Decided("CompleteCommit",
 def settled() -> Rows:
     """Transaction 1 was committed in both partitions, and its producer told so."""
     rows = first_rows()
-    history = History(frozenset(_ENDED), frozenset({Told(1, "Commit", 1)}), frozenset({1}))
+    history = History(frozenset(_ENDED), frozenset({EndAnswer(1, "Commit", 1)}), frozenset({1}))
     both = {11: partition(*COMMITTED), 12: partition(*COMMITTED)}
     log = rows[COORDINATOR]
     committed = TxnRecord("CompleteCommit", 1, (), 1)
@@ -149,7 +149,7 @@ def _of_several(rows: Rows, ending: Rows) -> tuple[Plant, ...]:
 
 def plants() -> tuple[Plant, ...]:
     rows = settled()
-    told_abort = frozenset({Told(1, "Abort", 1)})
+    told_abort = frozenset({EndAnswer(1, "Abort", 1)})
     log = rows[COORDINATOR]
     active = replace(log.coordinators[1], active=True)
     both_ready = {2: replace(rows[2], status="Ready", epoch=1)}
@@ -159,7 +159,7 @@ def plants() -> tuple[Plant, ...]:
     over = Decided("PrepareAbort", TWO.max_epoch + 2, ())
     twice = partition(batch(1, 0), batch(1, 0), marker("Commit", 1))
     reordered = partition(batch(2, 0), batch(1, 0), marker("Commit", 1))
-    both_told = frozenset({Told(1, "Commit", 1), Told(2, "Commit", 1)})
+    both_told = frozenset({EndAnswer(1, "Commit", 1), EndAnswer(2, "Commit", 1)})
     wrong = replace(rows[11].producer, epoch=5)
     earlier = {11: replace(rows[11], producer=replace(rows[11].producer, coordinator_epoch=0))}
     older = {

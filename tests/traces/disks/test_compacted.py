@@ -11,7 +11,7 @@ from kraftcheck.reference.storage.cleaning import first_uncleanable
 from kraftcheck.reference.storage.crashing import Story, played
 from kraftcheck.reference.storage.histories import FIRST_TIME, Operation
 from kraftcheck.reference.storage.rules import Config, StorageRules
-from kraftcheck.traces.disks.found import Finding, Found
+from kraftcheck.traces.disks.found import DiskReplica, Finding
 from kraftcheck.traces.disks.replicas import compare
 from tests.traces.disks.written import judged, write_lines
 
@@ -33,7 +33,7 @@ class Told:
     def do(self, name: str, *words: str) -> None:
         self.story.perform(Operation(name, words))
 
-    def written(self, folder: Path, *, cleaned: bool) -> Found:
+    def written(self, folder: Path, *, cleaned: bool) -> DiskReplica:
         """After a clean stop, with all committed."""
         self.do("hw", str(self.story.broker.log.end))
         if cleaned:
@@ -43,7 +43,7 @@ class Told:
         return written(self.story, folder)
 
 
-def written(story: Story, folder: Path) -> Found:
+def written(story: Story, folder: Path) -> DiskReplica:
     story.perform(Operation("tasks"))
     story.broker.stop()
     for path, data in story.disk.content().items():

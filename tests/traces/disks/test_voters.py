@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from kraftcheck.traces.disks.directory import read
-from kraftcheck.traces.disks.found import Found, Quorum, Voter
+from kraftcheck.traces.disks.found import DiskReplica, Quorum, Voter
 from kraftcheck.traces.disks.partition import METADATA_ID, judge
 from kraftcheck.traces.disks.replicas import compare
 from tests.traces.disks.written import (
@@ -63,7 +63,7 @@ def write_controller(folder: Path, own: Voter, log: bytes, **snapshots: bytes) -
     return partition.parent
 
 
-def judged(folder: Path) -> Found:
+def judged(folder: Path) -> DiskReplica:
     [place] = read(folder).places
     return judge(place.path, place.common)
 

@@ -13,7 +13,7 @@ import google_crc32c
 from kraftcheck.reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
 from kraftcheck.traces.disks.directory import read
 from kraftcheck.traces.disks.files import Aborted, Remembered
-from kraftcheck.traces.disks.found import Found
+from kraftcheck.traces.disks.found import DiskReplica
 from kraftcheck.traces.disks.partition import judge
 
 
@@ -141,7 +141,7 @@ def write_broker(folder: Path) -> Path:
     return partition
 
 
-def judged(folder: Path) -> Found:
+def judged(folder: Path) -> DiskReplica:
     """The only partition of a log directory."""
     (place,) = read(folder).places
     assert (place.topic, place.partition) == ("t", 0)

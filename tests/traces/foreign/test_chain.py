@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.traces.foreign import chain
 from kraftcheck.traces.foreign.chain import judge_chains
-from kraftcheck.traces.foreign.chainmodule import Found, Search
+from kraftcheck.traces.foreign.chainmodule import ChainResult, Search
 from kraftcheck.traces.foreign.reading import read_foreign
 from tests.traces.foreign.lines import header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
@@ -22,11 +22,11 @@ def test_a_step_that_cannot_be_evaluated_leaves_the_other_nodes_their_verdicts(
     nodes = {line["node"] for line in lines}
     victim = min(nodes)
 
-    def failing(search: Search, options: CheckOptions) -> Found:
+    def failing(search: Search, options: CheckOptions) -> ChainResult:
         """In the place of TLC, which says the reason for a whole search."""
         failed = victim in search.nodes
         accepted = [0 if failed else len(lines) for lines in search.chains]
-        return Found(accepted, False, "no such field" if failed else "", "", 0.0)
+        return ChainResult(accepted, False, "no such field" if failed else "", "", 0.0)
 
     monkeypatch.setattr(chain, "run_search", failing)
     found = judge_chains(

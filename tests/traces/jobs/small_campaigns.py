@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from kraftcheck.traces.jobs import campaigns
 from kraftcheck.traces.jobs.backends import Backend, Pool
-from kraftcheck.traces.jobs.campaigns import Options, Told, run_campaign
+from kraftcheck.traces.jobs.campaigns import Listener, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
 from kraftcheck.traces.steps.classes import PartFiles
 from kraftcheck.traces.steps.judge import ACCEPTED, JUDGED, UNJUDGED, Judgement, groups_of
@@ -69,7 +69,7 @@ def campaign(
     runs: int = RUNS,
     configurations: tuple[Configuration, ...] = QUORUM,
     stand_in: StandIn | None = None,
-    told: Told | None = None,
+    told: Listener | None = None,
     **options: Any,
 ) -> dict[str, Any] | None:
     """Begins it, or goes on with it."""

@@ -24,7 +24,7 @@ from kraftcheck.reference.runner import run as sim
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.traces.jobs import campaigns, ranges
 from kraftcheck.traces.jobs.backends import Pool
-from kraftcheck.traces.jobs.campaigns import Announced, Options, Told, run_campaign
+from kraftcheck.traces.jobs.campaigns import Announced, Listener, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.classes import SLIM, merge
@@ -261,7 +261,7 @@ def test_progress_says_what_was_found_so_far(
             said.append((done, total, found))
 
     bad = (Configuration(name="bad", scenario="quorum", bug="Z01"),)
-    found = campaign(HERE, 24, bad, told=Told(progress=progress))
+    found = campaign(HERE, 24, bad, told=Listener(progress=progress))
     assert found is not None
     assert said[0] == (0, 24, "0 steps, 0 distinct, no violation")
     (only,) = found["configurations"]
@@ -271,7 +271,7 @@ def test_progress_says_what_was_found_so_far(
     # Judged anew because code has changed: what the old receipts say is not counted.
     monkeypatch.setattr(ranges, "code_digest", lambda _: "of other code")
     said.clear()
-    campaign(HERE, 24, bad, told=Told(progress=progress))
+    campaign(HERE, 24, bad, told=Listener(progress=progress))
     assert said[0][2] == "0 steps, 0 distinct, no violation"
 
 
@@ -281,7 +281,7 @@ def test_the_first_violation_is_told_and_ends_it(
     monkeypatch.chdir(tmp_path)
     bad = (Configuration(name="bad", scenario="quorum", bug="Z01"),)
     told: list[Announced] = []
-    listener = Told(violation=told.append)
+    listener = Listener(violation=told.append)
     assert campaign(HERE, 24, bad, told=listener, fail_fast=True) is None
     (first,) = told
     assert first.configuration == "bad" and first.what.startswith("invariant: ")

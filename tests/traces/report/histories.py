@@ -6,7 +6,7 @@ import random
 
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Certificate
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
-from kraftcheck.traces.report.judged import Anomaly, Judged, Object, Staleness
+from kraftcheck.traces.report.judged import Anomaly, JudgedHistory, Object, Staleness
 
 KEY = "orders-0"
 
@@ -86,7 +86,7 @@ def numbered(found: list[Operation], processes: int) -> History:
     )
 
 
-def stale(history: History) -> Judged:
+def stale(history: History) -> JudgedHistory:
     """A judgement that accuses the first answered append and the last answered fetch."""
     answered = [each for each in history.operations if each.outcome == OK]
     append = next((each for each in answered if each.f == "append"), answered[0])
@@ -124,7 +124,7 @@ def stale(history: History) -> Judged:
     )
 
 
-def judged(history: History, *, verdict: str = HOLDS, **facts: object) -> Judged:
+def judged(history: History, *, verdict: str = HOLDS, **facts: object) -> JudgedHistory:
     outcomes = [each.outcome for each in history.operations]
     known = {
         "file": "histories/history.edn",
@@ -143,10 +143,10 @@ def judged(history: History, *, verdict: str = HOLDS, **facts: object) -> Judged
         "command": "kraftcheck check histories/history.edn --html pages",
         "objects": (Object(key=KEY, verdict=verdict, operations=len(outcomes)),),
     }
-    return Judged(**{**known, **facts})  # type: ignore[arg-type]
+    return JudgedHistory(**{**known, **facts})  # type: ignore[arg-type]
 
 
-def register_history() -> tuple[History, Judged]:
+def register_history() -> tuple[History, JudgedHistory]:
     """A register with a linearization as witness."""
     times = [(0, 40), (10, 20), (25, 90), (30, 35), (50, 60), (70, 80)]
     asked = [("write", 1, None), ("read", None, 1), ("write", 2, None)]
@@ -177,7 +177,7 @@ def register_history() -> tuple[History, Judged]:
     return history, judged(history, objects=(found,), configuration={}, because="")
 
 
-def divergent() -> tuple[History, Judged]:
+def divergent() -> tuple[History, JudgedHistory]:
     """Two values at one offset, and who saw which."""
     history = log_history(6, 40, seed=3)
     operations = list(history.operations)
@@ -217,7 +217,7 @@ def divergent() -> tuple[History, Judged]:
     )
 
 
-def many_faults() -> tuple[History, Judged]:
+def many_faults() -> tuple[History, JudgedHistory]:
     """A log with more faults than their words have room for."""
     history = log_history(8, 60, seed=5)
     end = history.operations[-1].invoked

@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
 from kraftcheck.traces.report.history_incident import GRAIN, LONGEST_GAPS, incident
-from kraftcheck.traces.report.judged import Judged
+from kraftcheck.traces.report.judged import JudgedHistory
 from tests.traces.report.histories import KEY
 
 SECOND = 10**9
@@ -123,7 +123,9 @@ def test_points_on_one_another_are_drawn_once() -> None:
 def test_the_page_shows_it_in_place_of_the_first_operations() -> None:
     from kraftcheck.traces.report.history import render
 
-    judged = Judged(file="h", format="jepsen", model="partition-log", verdict="holds", unit="ns")
+    judged = JudgedHistory(
+        file="h", format="jepsen", model="partition-log", verdict="holds", unit="ns"
+    )
     page = render(history(silenced(5, 8), fault(5, 12)), judged)
     assert "Over the whole time" in page and "3.1 s" in page and "kill b1" in page
     assert 'id="timeline"' not in page

@@ -23,7 +23,7 @@ from kraftcheck.traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MA
 from kraftcheck.traces.report.history_order import OFFSETS_MAX, ROWS_MAX, orders
 from kraftcheck.traces.report.history_staleness import lags
 from kraftcheck.traces.report.history_timeline import LEFT, WIDTH, timeline
-from kraftcheck.traces.report.judged import Anomaly, Judged, Object, Staleness
+from kraftcheck.traces.report.judged import Anomaly, JudgedHistory, Object, Staleness
 from tests.traces.report.histories import (
     KEY,
     divergent,
@@ -67,7 +67,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def page(history: History, found: Judged | None = None) -> Page:
+def page(history: History, found: JudgedHistory | None = None) -> Page:
     return Page(render(history, found or stale(history)))
 
 
@@ -263,7 +263,7 @@ EVIL = (
 )
 
 
-def poisoned() -> tuple[History, Judged]:
+def poisoned() -> tuple[History, JudgedHistory]:
     """A history and a judgement in which every text is an attack."""
     history = log_history(3, 20)
     operations = tuple(

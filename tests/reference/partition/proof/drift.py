@@ -52,9 +52,9 @@ from kraftcheck.reference.partition.messages import (
 from kraftcheck.reference.partition.proof.relation import (
     ANSWERS,
     MIN_ISR,
+    ActionOutcome,
     Case,
     Handlers,
-    Made,
     PartitionCases,
     Unread,
     any_controller,
@@ -183,13 +183,13 @@ class PartitionRelation:
         return made, bool(solver.check(z3.Not(z3.Or([*outcomes.values()]))) != z3.unsat)
 
     def _through(self, step: LocalStep, shape: Shape) -> Iterator[Case]:
-        def make(handlers: Handlers) -> Made | None:
+        def make(handlers: Handlers) -> ActionOutcome | None:
             outcome: Any
             if step.node == CONTROLLER:
                 outcome = handlers.controller.step(shape.row, shape.input)
-                return None if outcome is None else Made(None, outcome.row, outcome.sent)
+                return None if outcome is None else ActionOutcome(None, outcome.row, outcome.sent)
             outcome = handlers.broker.step(step.node, shape.row, shape.input)
-            return None if outcome is None else Made(outcome.row, None, outcome.sent)
+            return None if outcome is None else ActionOutcome(outcome.row, None, outcome.sent)
 
         yield from self._cases.ways(step.action, step.node, make, [])
 
