@@ -165,8 +165,8 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
             read = tuple((at, at) for at in range(each.argument, each.result))
             told.append(replace(each, f="fetch", key=name, result=read, to=each.result))
         elif each.f == "commit":
-            argument = (name, ((name, each.argument),))
-            told.append(replace(each, f="commit-offsets", key=None, argument=argument, result=None))
+            sent = (name, ((name, each.argument),))
+            told.append(replace(each, f="commit-offsets", key=None, argument=sent, result=None))
         else:
             result = ((name, each.result),)
             told.append(replace(each, f="committed", key=None, argument=name, result=result))
