@@ -139,13 +139,13 @@ def _begins(
     """It is told what is committed, if it still waits for that; 0: nothing is."""
     if not outcome.ignored:
         told = m.offset or NOT_COMMITTED
-        yield from happened("committed", n, constants.followed, result=told)
+        yield from happened("told", n, constants.followed, result=told)
 
 
 def _reads(
     constants: Constants, n: int, row: CommittingMember, input: RequestCommit, outcome: Outcome
 ) -> Iterator[Asked | Answered]:
-    yield from happened("fetch", n, constants.followed, row.position, input.offset)
+    yield from happened("read", n, constants.followed, row.position, input.offset)
 
 
 def _commits(
@@ -153,7 +153,7 @@ def _commits(
 ) -> Iterator[Asked | Answered]:
     for each in row.requested:
         id = n, each.offset, each.epoch
-        yield Asked(id, "commit-offsets", each.offset, constants.followed, n)
+        yield Asked(id, "commit", each.offset, constants.followed, n)
 
 
 def _is_answered(

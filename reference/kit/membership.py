@@ -50,10 +50,10 @@ class Membership(NamedTuple):
         elif node in constants.members:
             before, after = self.has(row), self.has(outcome.row)
             if before != after:
-                taken = "partitions-lost" if self.loses(input) else "partitions-revoked"
+                taken = "lost" if self.loses(input) else "revoked"
                 for op, one, other in (
                     (taken, before, after),
-                    ("partitions-assigned", after, before),
+                    ("assigned", after, before),
                 ):
                     for p in sorted(set(one).difference(other)):
                         yield from happened(op, node, p)

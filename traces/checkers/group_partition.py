@@ -3,11 +3,11 @@
 Simulated runs of groups tell of it (reference/kit/membership.py). They are judged by what judges
 the recordings of real consumers (groups.py); here only the words are translated.
 
-Of a client: `partitions-assigned`, `-revoked`, `-lost`; `fetch`, from its argument up to its
-result; `commit-offsets`, its argument; `committed`, its result (-1: none is). Of the coordinator's
-log, of the client that it names: `log-given`, `log-taken` (it said that it gave it up), `log-asked`
-(a generation leaves it out, so that it gives it up when it joins the next one), `log-removed` (it
-is no member).
+Of a client: `assigned`, `revoked`, `lost`; `read`, from its argument up to its result; `commit`,
+its argument; `told`, that its result is committed (-1: nothing is). Of the coordinator's log, of
+the client that it names: `log-given`, `log-taken` (it said that it gave it up), `log-asked` (a
+generation leaves it out, so that it gives it up when it joins the next one), `log-removed` (it is
+no member).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from kraftcheck.traces.grouplog import Entry
-from kraftcheck.traces.history import ASSIGNED, CALLBACKS, LOST, History, Operation
+from kraftcheck.traces.history import ASSIGNED, LOST, REVOKED, History, Operation
 
 GIVEN, TAKEN, ASKED, REMOVED = "log-given", "log-taken", "log-asked", "log-removed"
 OF_LOG: Final = (GIVEN, TAKEN, ASKED, REMOVED)
@@ -36,6 +36,7 @@ _WHAT: Final[dict[str, Literal["member", "generation", "removed"]]] = {
     **{ASKED: "generation", REMOVED: "removed"},
 }
 """As which records the log has them (traces/grouplog.py)."""
+_CALLBACKS: Final = {"assigned": ASSIGNED, "revoked": REVOKED, "lost": LOST}
 RESET: Final = "earliest"
 PROMISE: Final = promised(Configuration(consumers="listen", reset=RESET))
 
@@ -44,7 +45,7 @@ class GroupPartition(Model):
     """It is no sequential object: its clients need not agree on an order of what they do."""
 
     name = "group-partition"
-    verbs = (*CALLBACKS, "fetch", "commit-offsets", "committed", *OF_LOG)
+    verbs = (*_CALLBACKS, "read", "commit", "told", *OF_LOG)
 
     def judged(self, operations: Sequence[Operation]) -> Verdict:
         """By members' callbacks, reads and commits, and by the coordinator's log where told."""
@@ -134,9 +135,9 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
     told: list[Operation] = []
     for each in operations:
         times[each.process] += each.f == GIVEN and each.process not in still
-        if each.f == ASSIGNED:
+        if each.f == "assigned":
             still.add(each.process)
-        elif each.f in CALLBACKS:
+        elif each.f in _CALLBACKS:
             still.discard(each.process)
         mark = f"{each.process}:{times[each.process]}"
         if each.f in OF_LOG:
@@ -154,20 +155,21 @@ def _parted(operations: Sequence[Operation], name: str) -> tuple[list[Entry], li
                     all=dict(present),
                 )
             )
-        elif each.f in CALLBACKS:
+        elif each.f in _CALLBACKS:
             argument = (name, (name,))
             of_log = mark if has_log else None
-            told.append(replace(each, key=None, argument=argument, result=None, mark=of_log))
+            f = _CALLBACKS[each.f]
+            told.append(replace(each, f=f, key=None, argument=argument, result=None, mark=of_log))
             given[each.process] = told[-1]
-        elif each.f == "fetch":
+        elif each.f == "read":
             read = tuple((at, at) for at in range(each.argument, each.result))
-            told.append(replace(each, key=name, result=read, to=each.result))
-        elif each.f == "commit-offsets":
-            argument = (name, ((name, each.argument),))
-            told.append(replace(each, key=None, argument=argument, result=None))
+            told.append(replace(each, f="fetch", key=name, result=read, to=each.result))
+        elif each.f == "commit":
+            sent = (name, ((name, each.argument),))
+            told.append(replace(each, f="commit-offsets", key=None, argument=sent, result=None))
         else:
             result = ((name, each.result),)
-            told.append(replace(each, key=None, argument=name, result=result))
+            told.append(replace(each, f="committed", key=None, argument=name, result=result))
     told += [
         replace(each, f=LOST, invoked=end, completed=end)
         for each in [given[process] for process in sorted(still)]

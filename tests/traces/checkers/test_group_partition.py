@@ -15,16 +15,16 @@ Told = tuple[str, int] | tuple[str, int, int | None] | tuple[str, int, int | Non
 
 HANDED_OVER: list[Told] = [
     ("log-given", 1),
-    ("partitions-assigned", 1),
-    ("committed", 1, None, -1),
-    ("fetch", 1, 0, 5),
-    ("commit-offsets", 1, 5),
-    ("partitions-revoked", 1),
+    ("assigned", 1),
+    ("told", 1, None, -1),
+    ("read", 1, 0, 5),
+    ("commit", 1, 5),
+    ("revoked", 1),
     ("log-taken", 1),
     ("log-given", 2),
-    ("partitions-assigned", 2),
-    ("committed", 2, None, 5),
-    ("fetch", 2, 5, 7),
+    ("assigned", 2),
+    ("told", 2, None, 5),
+    ("read", 2, 5, 7),
 ]
 
 
@@ -55,22 +55,22 @@ def changed(at: int, *told: Told) -> list[Told]:
 
 REMOVED: list[Told] = [
     ("log-given", 1),
-    ("partitions-assigned", 1),
+    ("assigned", 1),
     ("log-removed", 1),
     ("log-given", 2),
-    ("partitions-assigned", 2),
+    ("assigned", 2),
 ]
 LATE: list[Told] = [
-    *[("log-given", 1), ("log-removed", 1), ("log-given", 2), ("partitions-assigned", 2)],
-    *[("partitions-assigned", 1), ("partitions-lost", 1), ("partitions-revoked", 2)],
+    *[("log-given", 1), ("log-removed", 1), ("log-given", 2), ("assigned", 2)],
+    *[("assigned", 1), ("lost", 1), ("revoked", 2)],
 ]
-ASKED: list[Told] = [("log-given", 1), ("partitions-assigned", 1), ("log-asked", 1)]
-HEIR: list[Told] = [("log-given", 2), ("partitions-assigned", 2)]
+ASKED: list[Told] = [("log-given", 1), ("assigned", 1), ("log-asked", 1)]
+HEIR: list[Told] = [("log-given", 2), ("assigned", 2)]
 
 GOOD: dict[str, list[Told]] = {
     "handed over": HANDED_OVER,
-    "removed, and goes on until it is told": [*REMOVED, ("partitions-lost", 1)],
-    "removed, and gives up by itself before it is told": [*REMOVED, ("partitions-revoked", 1)],
+    "removed, and goes on until it is told": [*REMOVED, ("lost", 1)],
+    "removed, and gives up by itself before it is told": [*REMOVED, ("revoked", 1)],
     "removed before it learns what it was given": LATE,
     "left out by a generation, and removed": [*ASKED, ("log-removed", 1), *HEIR],
     "left out by a generation that it missed, and given it again": [
@@ -88,22 +88,22 @@ def test_what_groups_promise_holds(told: list[Told]) -> None:
 
 
 BAD: dict[str, list[list[Told]]] = {
-    "server-double-owner": [changed(6, ("fetch", 1, 5, 5)), [("log-given", 1), ("log-given", 2)]],
+    "server-double-owner": [changed(6, ("read", 1, 5, 5)), [("log-given", 1), ("log-given", 2)]],
     "double-ownership": [
-        changed(5, ("fetch", 1, 5, 5)),
+        changed(5, ("read", 1, 5, 5)),
         [*ASKED, *HEIR],
-        [*ASKED, *HEIR, ("log-removed", 1), ("partitions-lost", 1)],
+        [*ASKED, *HEIR, ("log-removed", 1), ("lost", 1)],
     ],
-    "unwritten-assignment": [[*HANDED_OVER, ("partitions-assigned", 4)]],
-    "offset-lost": [changed(9, ("committed", 2, None, -1))],
-    "unknown-offset": [changed(9, ("committed", 2, None, 4))],
+    "unwritten-assignment": [[*HANDED_OVER, ("assigned", 4)]],
+    "offset-lost": [changed(9, ("told", 2, None, -1))],
+    "unknown-offset": [changed(9, ("told", 2, None, 4))],
     "stale-offset": [
-        [*HANDED_OVER, ("commit-offsets", 2, 7), ("committed", 2, None, 5)],
+        [*HANDED_OVER, ("commit", 2, 7), ("told", 2, None, 5)],
     ],
-    "wrong-start": [[*changed(3, ("fetch", 1, 0, 6))[:10], ("fetch", 2, 6, 7)]],
-    "early-start": [changed(10, ("fetch", 2, 3, 7))],
+    "wrong-start": [[*changed(3, ("read", 1, 0, 6))[:10], ("read", 2, 6, 7)]],
+    "early-start": [changed(10, ("read", 2, 3, 7))],
     "zombie-commit-offsets": [
-        [*REMOVED, ("partitions-lost", 1), ("commit-offsets", 1, 1), ("committed", 2, None, 1)],
+        [*REMOVED, ("lost", 1), ("commit", 1, 1), ("told", 2, None, 1)],
     ],
 }
 """By anomaly, histories that have it, and are refused for it."""
