@@ -330,8 +330,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     wrong, seen = disagreements(given.number, given.seed)
-    print(*wrong[:5], sep="\n")
-    print(f"{given.number:,} records, {len(wrong):,} disagreements", dict(sorted(seen.items())))
+    lines = [*wrong[:5], f"{given.number:,} records, {len(wrong):,} disagreements"]
+    sys.stdout.write(
+        "\n".join([*lines, *(f"{n:,} {what}" for what, n in sorted(seen.items())), ""])
+    )
     return 1 if wrong else 0
 
 
