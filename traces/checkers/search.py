@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.traces.checkers import registers, witness
+from kraftcheck.traces.checkers import witness
 from kraftcheck.traces.checkers.jit import Compiled, Failure, Gave, Search
 from kraftcheck.traces.checkers.sequential import Effect, Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
@@ -64,6 +64,9 @@ def check_object(
     if not operations:
         raise ValueError("an empty history is no history")
     key = operations[0].key
+    # Late: NumPy takes longer to import than a small history takes to judge.
+    from kraftcheck.traces.checkers import registers
+
     if registers.applies(operations, model):
         return registers.check_object(operations, model)
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
