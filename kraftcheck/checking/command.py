@@ -24,9 +24,8 @@ import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.checking.judge import judge_file
-from kraftcheck.checking.options import Options, PageWriter
-from kraftcheck.checking.recorded import RECORDING
-from kraftcheck.checking.terms import BESIDE, NOT_RECORDED, TOO_LONG
+from kraftcheck.checking.options import NOT_RECORDED, TOO_LONG, Options, PageWriter
+from kraftcheck.checking.recorded import BESIDE, RECORDING
 from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
 from kraftcheck.screen import Meter, Screen, coloured
@@ -36,7 +35,6 @@ from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
 from kraftcheck.traces.report.judged import JudgedHistory, Refused
-from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,8 +47,8 @@ ALLOWED_LISTED = 4
 SMALL_BYTES = 1 << 20
 HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
-TASKS = 256
-"""Most tasks of a Spark job. Many small files share one task, since each costs some milliseconds."""
+TASKS = 64
+"""Most tasks of a Spark job; many small files share one, since a task costs some milliseconds."""
 
 
 class Source(NamedTuple):
@@ -309,6 +307,8 @@ def _judge_share(
     Raises ToolError: the executor does not see the folder.
     """
     import pyarrow as pa
+
+    from tla_utils.errors import ToolError
 
     mine = range(number, len(sources), tasks)
     if not folder.is_dir():

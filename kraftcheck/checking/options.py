@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 PAGES_MAX = 20
 """Of a trace, so many runs get a page."""
+TOO_LONG: Final = "what takes too long"
+"""Of transactions and members of groups; it needs times, by which it is told."""
+NOT_RECORDED: Final = "not recorded"
 TWO_SIDED = ("elr", "complete", "idempotent")
 """Options that are on, off, or not given."""
 

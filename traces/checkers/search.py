@@ -16,6 +16,7 @@ import msgspec
 
 from kraftcheck.traces.checkers import witness
 from kraftcheck.traces.checkers.jit import Compiled, Failure, Gave, Search
+from kraftcheck.traces.checkers.models import REGISTERS
 from kraftcheck.traces.checkers.sequential import Effect, Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
 from kraftcheck.traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
@@ -64,11 +65,12 @@ def check_object(
     if not operations:
         raise ValueError("an empty history is no history")
     key = operations[0].key
-    # Late: NumPy takes longer to import than a small history takes to judge.
-    from kraftcheck.traces.checkers import registers
+    if type(model) in REGISTERS:
+        # Late: NumPy takes longer to import than a small history takes to judge.
+        from kraftcheck.traces.checkers import registers
 
-    if registers.applies(operations, model):
-        return registers.check_object(operations, model)
+        if registers.applies(operations, model):
+            return registers.check_object(operations, model)
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     try:
         compiled = Compiled(operations, model)

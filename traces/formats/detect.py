@@ -45,7 +45,6 @@ def _read_parquet(path: Path) -> History:
     return parquet.read(path)
 
 
-
 COLUMNS, PARQUET = "columns", "parquet"
 MAGIC: Final = b"PAR1"
 
