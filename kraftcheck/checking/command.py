@@ -119,11 +119,13 @@ def check(
     quiet = screen if len(sources) > 1 else Screen(quiet=True)
     with quiet.progress("histories", len(sources)) as meter:
         outcomes = (
-            _outcomes(work, sources, processes, meter)
+            _outcomes(work, sources, processes)
             if master is None
             else _on_spark(work, sources, master, meter)
         )
-        for source, outcome in outcomes:
+        for done, (source, outcome) in enumerate(outcomes, 1):
+            if master is None:
+                meter.update(done)
             refused = outcome.refused
             if refused is not None and refused.unrecognised and not source.named:
                 skipped.append(str(source.path))
@@ -221,17 +223,9 @@ def _unknown(source: Source, reason: str) -> JudgedHistory:
 
 
 def _outcomes(
-    work: partial[Outcome], sources: list[Source], processes: int, meter: Meter
-) -> Iterator[tuple[Source, Outcome]]:
-    """Every source with its outcome, in order: here while that is quick, then in processes."""
-    for done, outcome in enumerate(_in_order(work, sources, processes), 1):
-        meter.update(done)
-        yield outcome
-
-
-def _in_order(
     work: partial[Outcome], sources: list[Source], processes: int
 ) -> Iterator[tuple[Source, Outcome]]:
+    """Every source with its outcome, in order: here while that is quick, then in processes."""
     size = min(processes or os.cpu_count() or 1, len(sources))
     begin = monotonic()
     while sources and (size <= 1 or (_is_small(sources[0]) and monotonic() - begin < HERE_S)):
@@ -281,6 +275,8 @@ def _on_spark(
 
     The executors read the files, and write the pages, under the paths of this machine.
     """
+    if not sources:
+        return
     # Late: few ask for Spark, and Arrow takes a while to import.
     import pyarrow as pa
 
