@@ -14,7 +14,6 @@ import os
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import chdir
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -84,6 +83,10 @@ def check_with(
     **configuration: Any,
 ) -> int:
     """As `check`, from the options of the command line."""
+    if master is not None:
+        # Executors run in folders of their own.
+        paths = [path.absolute() for path in paths]
+        html = None if html is None else html.absolute()
     options = Options(format, model, level, budget, run, configuration)
     options = options._replace(failed_cas=failed_cas, initial=initial)
     if html is not None:
@@ -283,7 +286,7 @@ def _on_spark(
     from kraftcheck.conformance import backend_of
 
     tasks = min(len(sources), TASKS)
-    task = partial(_judge_share, work, tuple(sources), tasks, Path.cwd())
+    task = partial(_judge_share, work, tuple(sources), tasks)
 
     def told(done: int) -> None:
         meter.update(len(sources) * done // tasks)
@@ -296,21 +299,13 @@ def _on_spark(
 
 
 def _judge_share(
-    work: partial[Outcome], sources: tuple[Source, ...], tasks: int, folder: Path, number: int
+    work: partial[Outcome], sources: tuple[Source, ...], tasks: int, number: int
 ) -> pa.Table:
-    """In an executor: judge every `tasks`-th source from `number` on. folder: of relative paths.
-
-    Raises ToolError: the executor does not see the folder.
-    """
+    """In an executor: judge every `tasks`-th source from `number` on."""
     import pyarrow as pa
 
-    from tla_utils.errors import ToolError
-
     mine = range(number, len(sources), tasks)
-    if not folder.is_dir():
-        raise ToolError(f"an executor has no folder {folder}: histories must lie in a shared one")
-    with chdir(folder):
-        outcomes = [pickle.dumps(work(sources[each])) for each in mine]
+    outcomes = [pickle.dumps(work(sources[each])) for each in mine]
     return pa.table(
         {"source": pa.array(mine, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
     )

@@ -8,7 +8,6 @@ import shutil
 import sys
 import zipfile
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
-from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -517,15 +515,14 @@ def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
 def test_spark_says_of_histories_what_processes_say(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Several files share a task, paths are relative, and one file is damaged."""
+    """Several files share a task, and one file is damaged."""
     monkeypatch.setattr(conformance, "backend_of", lambda *_: nullcontext(Spark(spark)))
     monkeypatch.setattr(command, "TASKS", 2)
     write(tmp_path, a=HOLDS, b=BROKEN, c=VIOLATED, d=HOLDS, e=VIOLATED)
-    monkeypatch.chdir(tmp_path)
     said = []
     for name, place in (("here", ()), ("there", ("--master", "local[2]"))):
         pages = tmp_path / name
-        result = check("a", "b", "c", "d", "e", "--json", "--html", pages, *place)
+        result = check(*[tmp_path / each for each in "abcde"], "--json", "--html", pages, *place)
         assert result.exit_code == BAD_INPUT
         found = [
             {**each, "seconds": 0, "command": str(each.get("command")).replace(name, "")}
@@ -537,8 +534,3 @@ def test_spark_says_of_histories_what_processes_say(
     assert [each["verdict"] for each in said[0][0]] == [
         *("holds", "bad input", "violated", "holds", "violated")
     ]
-
-
-def test_an_executor_without_the_folder_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="an executor has no folder"):
-        command._judge_share(partial(command._outcome), (), 1, tmp_path / "gone", 0)
