@@ -84,6 +84,11 @@ def check_with(
 ) -> int:
     """As `check`, from the options of the command line."""
     if master is not None:
+        if html is not None and not master.startswith("local"):
+            # The archive that executors import has no templates.
+            raise exits.BadInput(
+                "--html: a cluster draws no pages; check those files without --master"
+            )
         # Executors run in folders of their own.
         paths = [path.absolute() for path in paths]
         html = None if html is None else html.absolute()

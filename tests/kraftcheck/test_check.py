@@ -531,6 +531,8 @@ def test_spark_says_of_histories_what_processes_say(
         written = sorted(each.name for each in pages.iterdir())
         said.append((found, result.stderr.replace(name, ""), written))
     assert said[0] == said[1]
+    refused = check(tmp_path / "a", "--html", tmp_path / "p", "--master", "spark://127.0.0.1:1")
+    assert refused.exit_code == BAD_INPUT and "a cluster draws no pages" in refused.stderr
     assert [each["verdict"] for each in said[0][0]] == [
         *("holds", "bad input", "violated", "holds", "violated")
     ]
