@@ -62,6 +62,9 @@ import msgspec
 
 from kraftcheck.traces.values import typed
 
+PARTITION_LOG: Final = "partition-log"
+"""The model of a topic's partitions, whose histories are judged as columns."""
+
 OK: Final = "ok"
 """It took effect between invocation and completion."""
 FAIL: Final = "fail"

@@ -81,6 +81,7 @@ def check(
     initial: str | None = None,
     run: int | None = None,
     html: PathLike | None = None,
+    master: str | None = None,
     screen: Screen | None = None,
 ) -> Report:
     """Judge whether client histories are what was promised.
@@ -114,7 +115,7 @@ def check(
         **{"idempotent": idempotent, "transactional": transactional, "reads": reads},
         **{"late_requests": late_requests, "isolation": isolation, "compaction": compaction},
         **{"elr": elr, "min_insync_replicas": min_insync_replicas, "complete": complete},
-        **{"failed_cas": failed_cas, "initial": initial},
+        **{"failed_cas": failed_cas, "initial": initial, "master": master},
     }
 
     if is_path(history):

@@ -11,29 +11,32 @@ Laws of this file:
 from __future__ import annotations
 
 import os
+import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from kraftcheck import artifacts, exits
 from kraftcheck.checking.judge import judge_file
-from kraftcheck.checking.options import Options, PageWriter
-from kraftcheck.checking.recorded import RECORDING
-from kraftcheck.checking.terms import BESIDE, NOT_RECORDED, TOO_LONG
+from kraftcheck.checking.options import NOT_RECORDED, TOO_LONG, Options, PageWriter
+from kraftcheck.checking.recorded import BESIDE, RECORDING
 from kraftcheck.given import is_trace
 from kraftcheck.osutil.children import WORKERS
-from kraftcheck.screen import Screen, coloured
+from kraftcheck.screen import Meter, Screen, coloured
 from kraftcheck.traces.checkers.verdict import INCONCLUSIVE
 from kraftcheck.traces.formats import verifiable
 from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
 from kraftcheck.traces.report.judged import JudgedHistory, Refused
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SKIPPED_LISTED = 5
 RUNS_LISTED = 10
@@ -43,6 +46,8 @@ ALLOWED_LISTED = 4
 SMALL_BYTES = 1 << 20
 HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
+TASKS = 64
+"""Most tasks of a Spark job; many small files share one, since a task costs some milliseconds."""
 
 
 class Source(NamedTuple):
@@ -67,6 +72,7 @@ def check_with(
     *,
     html: Path | None,
     screen: Screen,
+    master: str | None = None,
     format: str,
     model: str,
     level: str | None,
@@ -77,11 +83,20 @@ def check_with(
     **configuration: Any,
 ) -> int:
     """As `check`, from the options of the command line."""
+    if master is not None:
+        if html is not None and not master.startswith("local"):
+            # The archive that executors import has no templates.
+            raise exits.BadInput(
+                "--html: a cluster draws no pages; check those files without --master"
+            )
+        # Executors run in folders of their own.
+        paths = [path.absolute() for path in paths]
+        html = None if html is None else html.absolute()
     options = Options(format, model, level, budget, run, configuration)
     options = options._replace(failed_cas=failed_cas, initial=initial)
     if html is not None:
         options = options._replace(html=str(html))
-    return check(paths, options=options, html=html, screen=screen)
+    return check(paths, options=options, html=html, master=master, screen=screen)
 
 
 def check(
@@ -90,9 +105,13 @@ def check(
     options: Options,
     html: Path | None = None,
     processes: int = 0,
+    master: str | None = None,
     screen: Screen,
 ) -> int:
-    """Judge histories and print a line for each; the exit code is the worst of them."""
+    """Judge histories and print a line for each; the exit code is the worst of them.
+
+    Raises ToolError: Spark cannot be used at this master.
+    """
     if html is not None:
         if html.suffix == ".html" and not html.is_dir():
             wanted = (
@@ -107,8 +126,14 @@ def check(
     begin = monotonic()
     quiet = screen if len(sources) > 1 else Screen(quiet=True)
     with quiet.progress("histories", len(sources)) as meter:
-        for done, (source, outcome) in enumerate(_outcomes(work, sources, processes), 1):
-            meter.update(done)
+        outcomes = (
+            _outcomes(work, sources, processes)
+            if master is None
+            else _on_spark(work, sources, master, meter)
+        )
+        for done, (source, outcome) in enumerate(outcomes, 1):
+            if master is None:
+                meter.update(done)
             refused = outcome.refused
             if refused is not None and refused.unrecognised and not source.named:
                 skipped.append(str(source.path))
@@ -159,7 +184,7 @@ def _below(folder: Path) -> Iterator[Source]:
             yield from _below(path)
 
 
-# -- Judging, here or in processes
+# -- Judging: here, in processes, or on Spark
 
 
 def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
@@ -249,6 +274,46 @@ def _one_by_one(work: partial[Outcome], sources: list[Source]) -> Iterator[tuple
         except BrokenProcessPool:
             reason = "its process died: out of memory, or killed"
             yield source, Outcome((_unknown(source, reason),))
+
+
+def _on_spark(
+    work: partial[Outcome], sources: list[Source], master: str, meter: Meter
+) -> Iterator[tuple[Source, Outcome]]:
+    """Every source with its outcome, in order, each judged by a task of Spark.
+
+    The executors read the files, and write the pages, under the paths of this machine.
+    """
+    if not sources:
+        return
+    # Late: few ask for Spark, and Arrow takes a while to import.
+    import pyarrow as pa
+
+    from kraftcheck.conformance import backend_of
+
+    tasks = min(len(sources), TASKS)
+    task = partial(_judge_share, work, tuple(sources), tasks)
+
+    def told(done: int) -> None:
+        meter.update(len(sources) * done // tasks)
+
+    schema = pa.schema([("source", pa.int64()), ("outcome", pa.binary())])
+    with backend_of("spark", master, 0) as place:
+        rows = place.run(task, tasks, schema, told).sort_by("source")
+    for source, outcome in zip(sources, rows["outcome"], strict=True):
+        yield source, pickle.loads(outcome.as_py())
+
+
+def _judge_share(
+    work: partial[Outcome], sources: tuple[Source, ...], tasks: int, number: int
+) -> pa.Table:
+    """In an executor: judge every `tasks`-th source from `number` on."""
+    import pyarrow as pa
+
+    mine = range(number, len(sources), tasks)
+    outcomes = [pickle.dumps(work(sources[each])) for each in mine]
+    return pa.table(
+        {"source": pa.array(mine, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
+    )
 
 
 # -- What is shown

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from kraftcheck.checking.logs import judge_log
 from kraftcheck.checking.objects import judge_objects
 from kraftcheck.checking.options import AUTO, Options, PageWriter, facts_of
 from kraftcheck.checking.properties import judge_property
 from kraftcheck.exits import BadInput
-from kraftcheck.traces.checkers.log import MODEL
+from kraftcheck.traces.checkers.isolation.transactions import spans_several
 from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.formats import detect
-from kraftcheck.traces.history import History
+from kraftcheck.traces.history import PARTITION_LOG, History
 from kraftcheck.traces.report.judged import JudgedHistory
+
+if TYPE_CHECKING:
+    from kraftcheck.traces.rows import Rows
 
 
 def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -> JudgedHistory:
@@ -29,9 +32,9 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
     begin = perf_counter()
     name = detect.detect(path) if options.format == AUTO else options.format
     judged = None
-    if writer is None and options.model in (AUTO, MODEL):
+    if writer is None and options.model in (AUTO, PARTITION_LOG):
         rows = detect.rows_of(path, name)
-        judged = None if rows is None else judge_log(rows, facts_of(rows, MODEL, options), options)
+        judged = None if rows is None else _judge_log(rows, options)
     if judged is None:
         history = detect.read(path, name)
         judged = judge(history, options)
@@ -40,6 +43,13 @@ def judge_file(path: Path, options: Options, writer: PageWriter | None = None) -
             writer.write(history, judged)
             return judged
     return _timed(judged, begin)
+
+
+def _judge_log(history: History | Rows, options: Options) -> JudgedHistory:
+    # Late: other models need neither Arrow nor NumPy.
+    from kraftcheck.checking.logs import judge_log
+
+    return judge_log(history, facts_of(history, PARTITION_LOG, options), options)
 
 
 def _timed(judged: JudgedHistory, begin: float) -> JudgedHistory:
@@ -54,11 +64,13 @@ def judge(history: History, options: Options) -> JudgedHistory:
         verbs = sorted({operation.f for operation in history.operations})[:8]
         said = ", ".join(verb[:40] for verb in verbs)
         raise BadInput(f"no model is known by the operations {said}: name one with --model")
+    if name == PARTITION_LOG:
+        return _judge_log(history, options)
     facts = facts_of(history, name, options)
-    if name == MODEL:
-        return judge_log(history, facts, options)
     if name in PROPERTIES:
         return judge_property(history, facts, options)
+    if options.level is None and not spans_several(history):
+        return judge_objects(history, facts, options)
     # Late: few histories have transactions.
     from kraftcheck.checking import isolation
 

@@ -15,14 +15,13 @@ import msgspec
 from kraftcheck.checking.options import Options
 from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers import models
-from kraftcheck.traces.checkers.log import MODEL as LOGS
 from kraftcheck.traces.checkers.models import MultiRegister, Register, as_transactions
 from kraftcheck.traces.checkers.properties import PROPERTIES
 from kraftcheck.traces.checkers.search import Limits, check
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict
 from kraftcheck.traces.formats.keys import key_named
-from kraftcheck.traces.history import COMPARED, History
+from kraftcheck.traces.history import COMPARED, PARTITION_LOG, History
 from kraftcheck.traces.report.history_words import ends
 from kraftcheck.traces.report.judged import JudgedHistory, Object
 
@@ -36,7 +35,7 @@ def model_named(name: str) -> Model:
         return models.model_named(name)
     module, colon, attribute = name.partition(":")
     if not colon:
-        known = [*models.MODELS, LOGS, *PROPERTIES]
+        known = [*models.MODELS, PARTITION_LOG, *PROPERTIES]
         near = get_close_matches(name, known, 1)
         there = ", ".join(known)
         if near:

@@ -8,20 +8,24 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-import numpy as np
 
 from kraftcheck import artifacts
 from kraftcheck.osutil import commands
 from kraftcheck.traces.history import FAIL, INDETERMINATE, History
 from kraftcheck.traces.report.judged import JudgedHistory
-from kraftcheck.traces.rows import Rows
+
+if TYPE_CHECKING:
+    from kraftcheck.traces.rows import Rows
 
 AUTO = "auto"
 PAGES_MAX = 20
 """Of a trace, so many runs get a page."""
+TOO_LONG: Final = "what takes too long"
+"""Of transactions and members of groups; it needs times, by which it is told."""
+NOT_RECORDED: Final = "not recorded"
 TWO_SIDED = ("elr", "complete", "idempotent")
 """Options that are on, off, or not given."""
 
@@ -77,7 +81,10 @@ def page_name(source: str) -> str:
 
 def facts_of(history: History | Rows, model: str, options: Options) -> dict[str, Any]:
     """What a judgement says of the history itself."""
-    if isinstance(history, Rows):
+    if not isinstance(history, History):
+        # Late, as in detect.py.
+        import numpy as np
+
         _, first = np.unique(history.number, return_index=True)
         codes, names = history.outcome.codes[first], history.outcome.names
         outcomes = Counter(names[code] for code in codes.tolist())

@@ -17,10 +17,15 @@ import msgspec
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.clients.promises import Configuration, Envelope, unseen
+from kraftcheck.traces.grouplog import GROUPS
 
 RECORDING: Final = "recording.json"
 HISTORY: Final = "history.jsonl"
 ASSUMED: Final = "assumed"
+BESIDE: Final = frozenset(
+    {RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS, "disks"}
+)
+"""What is in a recording and no history."""
 
 FIELDS: Final[Mapping[str, str]] = {
     "configuration": "object: the cluster, the topic and the clients",

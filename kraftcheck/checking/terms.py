@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kraftcheck.checking import recorded as recorded_file
-from kraftcheck.checking.options import Options, given_words
+from kraftcheck.checking.options import NOT_RECORDED, TOO_LONG, Options, given_words
 from kraftcheck.checking.recorded import HISTORY, RECORDING, Recorded
 from kraftcheck.exits import BadInput
 from kraftcheck.osutil.files import read_bytes
@@ -32,17 +32,8 @@ from kraftcheck.traces.checkers import log
 from kraftcheck.traces.checkers.check import SECOND, configuration_in
 from kraftcheck.traces.checkers.members import has_members
 from kraftcheck.traces.checkers.settled import in_steps
-from kraftcheck.traces.grouplog import GROUPS
 from kraftcheck.traces.history import Annotation, Omissions
 from kraftcheck.traces.rows import Rows
-
-TOO_LONG: Final = "what takes too long"
-"""Of transactions and members of groups; it needs times, by which it is told."""
-
-BESIDE: Final = frozenset(
-    {RECORDING, "metadata.jsonl", "logs.jsonl", "answers.jsonl", GROUPS, "disks"}
-)
-"""What is in a recording and no history."""
 
 FAULTS: Final[Mapping[str, Envelope]] = {
     "none": NOTHING,
@@ -58,7 +49,6 @@ COMPACTED: Final[Mapping[Compaction, str]] = {
     "keyed": "yes; each value is a key and a value",
     "keys-unknown": "yes; keys are not known",
 }
-NOT_RECORDED: Final = "not recorded"
 READ_TO_THE_END: Final = {True: "yes", False: "no: judged is what they read", None: "not known"}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, Real, lines, renaming, shown
+from kraftcheck.verbs.options import FOLDER, MASTER, Real, lines, renaming, shown
 
 FORMATS = (
     *("auto", "clients", "columns", "jepsen", "jsonlines", "knossos", "loglines", "parquet"),
@@ -120,6 +120,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Only this run of a tra
 )
 @RUN
 @click.option("--html", type=FOLDER, help="A folder for one page of each history.")
+@MASTER
 @lines
 def check(paths: tuple[Path, ...], screen: Screen, **options: Any) -> int:
     """Check client histories against what Kafka guarantees.

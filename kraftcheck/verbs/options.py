@@ -149,6 +149,9 @@ def tools(verb: Callable[..., int]) -> Callable[..., int]:
     return JAR(JAVA(verb))
 
 
+MASTER = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
+
+
 def placed(verb: Callable[..., int]) -> Callable[..., int]:
     """Gives a verb the options that say where the work is done, and with which Java."""
     backend = click.option(
@@ -158,6 +161,4 @@ def placed(verb: Callable[..., int]) -> Callable[..., int]:
         show_default=True,
         help="Processes on this machine, or Spark; auto takes Spark for long campaigns.",
     )
-    master = click.option("--master", help="Spark's master, such as local[2]; implies Spark.")
-
-    return backend(master(JAVA(verb)))
+    return backend(MASTER(JAVA(verb)))

@@ -7,22 +7,28 @@ import os
 import shutil
 import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kraftcheck import conformance
 from kraftcheck.checking import command, judge
 from kraftcheck.checking.command import Outcome, Source
 from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT
 from kraftcheck.traces.formats import detect
+from kraftcheck.traces.jobs.backends import Spark
 from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples" / "histories"
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"
@@ -501,3 +507,32 @@ def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
     begin_trace(tmp_path / "empty", Campaign(scenario="partition", seed=1, runs=1))
     found = check(tmp_path / "empty")
     assert found.exit_code == BAD_INPUT and "nothing to judge" in found.stderr
+
+
+# -- On Spark
+
+
+def test_spark_says_of_histories_what_processes_say(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several files share a task, and one file is damaged."""
+    monkeypatch.setattr(conformance, "backend_of", lambda *_: nullcontext(Spark(spark)))
+    monkeypatch.setattr(command, "TASKS", 2)
+    write(tmp_path, a=HOLDS, b=BROKEN, c=VIOLATED, d=HOLDS, e=VIOLATED)
+    said = []
+    for name, place in (("here", ()), ("there", ("--master", "local[2]"))):
+        pages = tmp_path / name
+        result = check(*[tmp_path / each for each in "abcde"], "--json", "--html", pages, *place)
+        assert result.exit_code == BAD_INPUT
+        found = [
+            {**each, "seconds": 0, "command": str(each.get("command")).replace(name, "")}
+            for each in objects(result)
+        ]
+        written = sorted(each.name for each in pages.iterdir())
+        said.append((found, result.stderr.replace(name, ""), written))
+    assert said[0] == said[1]
+    refused = check(tmp_path / "a", "--html", tmp_path / "p", "--master", "spark://127.0.0.1:1")
+    assert refused.exit_code == BAD_INPUT and "a cluster draws no pages" in refused.stderr
+    assert [each["verdict"] for each in said[0][0]] == [
+        *("holds", "bad input", "violated", "holds", "violated")
+    ]

@@ -235,10 +235,17 @@ def test_what_does_the_work_is_loaded_by_its_verb_alone() -> None:
 
 
 SMALL = (
-    (("check", "traces/samples/histories/kv.jsonl"), ("kraftcheck.reference.protocols", "jinja2")),
+    (
+        ("check", "traces/samples/histories/kv.jsonl"),
+        ("kraftcheck.reference.protocols", "jinja2", "numpy", "pyarrow", "tla_utils"),
+    ),
+    (
+        ("check", "traces/samples/histories/register.edn"),
+        ("kraftcheck.reference.protocols", "pyarrow"),
+    ),
     (
         ("check", "traces/samples/histories/log.edn", "--faults", "clean"),
-        ("kraftcheck.reference.protocols", "pandas", "pyarrow.parquet"),
+        ("kraftcheck.reference.protocols", "pandas", "pyarrow.parquet", "tla_utils"),
     ),
     (("bugs", "show", "Z13"), ("kraftcheck.reference.runner", "numpy", "pyarrow", "networkx")),
     (("disk", "tests"), ("kraftcheck.reference.protocols", "pyarrow")),

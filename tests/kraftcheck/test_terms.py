@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftcheck.checking import recorded, terms
+from kraftcheck.checking import recorded
 from kraftcheck.cli import cli as command
 from kraftcheck.reference.clients.promises import Configuration, Envelope
 
@@ -326,7 +326,7 @@ def test_names_of_a_recording_are_those_that_are_written() -> None:
     grouplog = pytest.importorskip("kraftcheck.kafka.live.grouplog")
     beside = {recording.RECORDING, metadata.METADATA, datalog.LOGS, journal.ANSWERS}
     beside |= {grouplog.GROUPS, journal.DISKS}
-    assert beside == terms.BESIDE
+    assert beside == recorded.BESIDE
 
 
 # -- Of a trace

@@ -36,10 +36,10 @@ from kraftcheck.traces.checkers.scans import Scan
 from kraftcheck.traces.checkers.sessions import Sessions, sessions
 from kraftcheck.traces.checkers.unplaced import LINEARIZABLE, Laws, unplaced
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
-from kraftcheck.traces.history import History
+from kraftcheck.traces.history import PARTITION_LOG, History
 from kraftcheck.traces.rows import Rows, rows_of
 
-MODEL: Final = "partition-log"
+MODEL: Final = PARTITION_LOG
 
 HELD: Final = 0
 BROKEN: Final = 1

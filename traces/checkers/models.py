@@ -74,6 +74,10 @@ class CasRegister(Register):
         return super().malformed(operation)
 
 
+REGISTERS: Final = (Register, CasRegister)
+"""The models that zones may decide (registers.py)."""
+
+
 class Unseen(enum.Enum):
     """Stands for all the values that no operation answers or asks for; equal to none of them."""
 

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kraftcheck.traces.checkers.models import CasRegister, Register
+from kraftcheck.traces.checkers.models import REGISTERS
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Certificate, Verdict, shown
 from kraftcheck.traces.history import INDETERMINATE, Operation
@@ -62,7 +62,7 @@ class Conflict(NamedTuple):
 
 def applies(operations: Sequence[Operation], model: Model) -> bool:
     """Whether zones decide it: a register of ours, its writes all different."""
-    if type(model) not in (Register, CasRegister):
+    if type(model) not in REGISTERS:
         return False
     written = set()
     for each in operations:

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kraftcheck.traces.checkers import registers, witness
+from kraftcheck.traces.checkers import witness
 from kraftcheck.traces.checkers.jit import Compiled, Failure, Gave, Search
+from kraftcheck.traces.checkers.models import REGISTERS
 from kraftcheck.traces.checkers.sequential import Effect, Model
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate, Verdict, shown
 from kraftcheck.traces.history import FAIL, INDETERMINATE, History, HistoryError, Operation
@@ -83,8 +84,12 @@ def check_object(
     found = model.judged_all([operations])
     if found is not None:
         return found[0]
-    if registers.applies(operations, model):
-        return registers.check_object(operations, model)
+    if type(model) in REGISTERS:
+        # Late: NumPy takes longer to import than a small history takes to judge.
+        from kraftcheck.traces.checkers import registers
+
+        if registers.applies(operations, model):
+            return registers.check_object(operations, model)
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     try:
         compiled = Compiled(operations, model)

@@ -10,34 +10,52 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.formats import (
     clients,
-    columns,
     jepsen,
     jsonlines,
-    linerows,
     loglines,
-    parquet,
     records,
     verifiable,
 )
 from kraftcheck.traces.formats.text import HEAD, head_lines, read_head, shown
 from kraftcheck.traces.history import History, HistoryError
-from kraftcheck.traces.rows import Rows
+
+if TYPE_CHECKING:
+    from kraftcheck.traces.rows import Rows
+
+
+# Late: Arrow and NumPy take longer to import than a small history in lines takes to judge.
+
+
+def _read_columns(path: Path) -> History:
+    from kraftcheck.traces.formats import columns
+
+    return columns.read(path)
+
+
+def _read_parquet(path: Path) -> History:
+    from kraftcheck.traces.formats import parquet
+
+    return parquet.read(path)
+
+
+COLUMNS, PARQUET = "columns", "parquet"
+MAGIC: Final = b"PAR1"
 
 READERS: Final[dict[str, Callable[[Path], History]]] = {
     clients.NAME: clients.read,
-    columns.NAME: columns.read,
+    COLUMNS: _read_columns,
     jepsen.NAME: jepsen.read,
     jsonlines.NAME: jsonlines.read,
     jepsen.KNOSSOS: partial(jepsen.read, name=jepsen.KNOSSOS),
     loglines.NAME: loglines.read,
-    parquet.NAME: parquet.read,
+    PARQUET: _read_parquet,
     jepsen.PORCUPINE: partial(jepsen.read, name=jepsen.PORCUPINE),
     records.NAME: records.read,
     verifiable.NAME: verifiable.read,
@@ -45,13 +63,7 @@ READERS: Final[dict[str, Callable[[Path], History]]] = {
 FORMATS: Final = (*READERS, "trace")
 """Every format that is read; `trace` is a folder of Parquet files (traces/formats/trace.py)."""
 
-_IN_COLUMNS: Final[dict[str, Callable[[Path], Rows | None]]] = {
-    columns.NAME: columns.rows_of,
-    **{
-        each: partial(linerows.rows_of, format=each)
-        for each in (jsonlines.NAME, jepsen.NAME, jepsen.KNOSSOS)
-    },
-}
+_LINE_FORMATS: Final = (jsonlines.NAME, jepsen.NAME, jepsen.KNOSSOS)
 
 BINARY: Final = {
     b"JEPSEN": "Jepsen's binary store: export history.edn from it",
@@ -83,10 +95,20 @@ def rows_of(path: Path, name: str) -> Rows | None:
 
     name: of its format.
     """
-    if name not in _IN_COLUMNS:
+    if name == COLUMNS:
+        from kraftcheck.traces.formats import columns
+
+        with no_collection():
+            return columns.rows_of(path)
+    if name not in _LINE_FORMATS:
         return None
+    head = read_head(path)
+    if len(head) < HEAD and b"send" not in head and b"poll" not in head:
+        return None  # It is of another model.
+    from kraftcheck.traces.formats import linerows
+
     with no_collection():
-        return _IN_COLUMNS[name](path)
+        return linerows.rows_of(path, name)
 
 
 def detect(path: Path) -> str:
@@ -99,7 +121,9 @@ def detect(path: Path) -> str:
     head = read_head(path)
     if not head.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
-    if head.startswith(parquet.MAGIC):
+    if head.startswith(MAGIC):
+        from kraftcheck.traces.formats import columns, parquet
+
         names = parquet.names(path)
         if columns.claims(names):
             return columns.NAME

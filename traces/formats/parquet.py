@@ -25,7 +25,6 @@ from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError
 
 NAME: Final = "parquet"
-MAGIC: Final = b"PAR1"
 NEMESIS: Final = "nemesis"
 SEEK: Final = "seek-to-beginning?"
 NEEDED: Final = ("process", "type", "f")

@@ -19,14 +19,17 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tla_utils
 from kraftcheck.osutil.files import read_bytes, read_text, sources
+from kraftcheck.traces.jobs.backends import own_error
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
 from tla_utils.java_home import java_home
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 # The package. In a checkout a link leads here, which must not be resolved.
 _OURS: Final = Path(__file__).absolute().parents[2]
 PACKAGES: Final = {
-    **{f"kraftcheck/{each}": _OURS / each for each in ("osutil", "reference", "specs", "traces")},
+    **{f"kraftcheck/{each.name}": each for each in sorted(_OURS.iterdir()) if each.is_dir()},
     "tla_utils": Path(tla_utils.__file__).parent,
 }
 """The folders that a worker imports from, by their path in the archive."""
@@ -58,7 +61,8 @@ def ship(session: SparkSession) -> None:
 def pack(path: Path) -> Path:
     """Writes the archive to `path`."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        _write(archive, "kraftcheck/__init__.py", _OURS / "__init__.py")
+        for source in sorted(_OURS.glob("*.py")):
+            _write(archive, f"kraftcheck/{source.name}", source)
         for name, folder in PACKAGES.items():
             for source in sources(folder):
                 _write(archive, f"{name}/{source.relative_to(folder).as_posix()}", source)
@@ -74,8 +78,10 @@ def _write(archive: zipfile.ZipFile, name: str, source: Path) -> None:
 # --- The session ---
 
 DEFAULT_MASTER = "local[2]"
-LOOPBACK = "spark://127.0.0.1:"
+STANDALONE = "spark://"
+LOOPBACK = f"{STANDALONE}127.0.0.1:"
 """A standalone cluster on this machine (kraftcheck/standalone.py) needs no network either."""
+CONNECT_S = 10.0
 
 
 def spark_session(
@@ -83,9 +89,10 @@ def spark_session(
 ) -> SparkSession:
     """The active session, or a new one with this master and memory.
 
-    Raises ToolError when there is no Java to start it with.
+    Raises ToolError: there is no Java to start it with, or no cluster at this master.
     """
     name_java()
+    find_master(master)
     local = master.startswith("local")
     master = with_attempts(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -103,11 +110,32 @@ def spark_session(
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings_of(local, here, driver_memory).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        raise own_error(error) from None
     session.sparkContext.setLogLevel("ERROR")
     if not local:
         ship(session)
     return session
+
+
+def find_master(master: str) -> None:
+    """Connect to one of the masters that an address of a standalone cluster names.
+
+    Spark itself gives up after a minute, and prints a hundred lines.
+
+    Raises ToolError: none of them answers.
+    """
+    if not master.startswith(STANDALONE):
+        return
+    for each in master.removeprefix(STANDALONE).split(","):
+        host, _, port = each.rpartition(":")
+        # An address that is none raises ValueError or OverflowError.
+        with suppress(OSError, ValueError, OverflowError):
+            socket.create_connection((host, int(port)), CONNECT_S).close()
+            return
+    raise ToolError(f"no Spark master answers at {master}: start one, or name another --master")
 
 
 def with_attempts(master: str) -> str:

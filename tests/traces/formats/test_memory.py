@@ -28,7 +28,7 @@ SIZE = 2 << 20
 READ = """
 import sys
 from pathlib import Path
-from kraftcheck.traces.formats import detect
+from kraftcheck.traces.formats import columns, detect, parquet  # detect imports them late
 from kraftcheck.traces.history import HistoryError
 def peak():
     # Not ru_maxrss, which begins with that of whoever started us.

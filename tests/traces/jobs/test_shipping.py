@@ -56,3 +56,14 @@ def test_a_worker_with_the_archive_alone_does_the_same(tmp_path: Path) -> None:
 
 def test_equal_sources_make_an_equal_archive(tmp_path: Path) -> None:
     assert pack(tmp_path / "a").read_bytes() == pack(tmp_path / "b").read_bytes()
+
+
+def test_the_archive_has_what_check_and_conform_run_on_executors(tmp_path: Path) -> None:
+    archive = pack(tmp_path / "code.zip")
+    imports = (
+        "import sys; sys.path[:0] = sys.argv[1:]; "
+        "from kraftcheck import foreign; from kraftcheck.checking import command; "
+        "assert all(each.__file__.startswith(sys.argv[1]) for each in (foreign, command))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", imports, str(archive)]
+    subprocess.run([*command, sysconfig.get_path("purelib")], cwd=tmp_path, check=True)
