@@ -1,6 +1,6 @@
 """A cluster of ducktape's whose nodes are this machine, without ssh.
 
-ducktape --cluster local.LocalCluster tests.py
+ducktape --cluster local.LocalCluster bounce_test.py
 """
 
 import shutil
