@@ -27,7 +27,7 @@ class BounceTest(Test):
         consumer = kind(self.test_context, self.kafka, TOPIC)
         consumer.start()
         producer.start()
-        wait_until(lambda: producer.acked() > 500, timeout_sec=120, err_msg="nothing was acked")
+        wait_until(lambda: producer.acked() > 100, timeout_sec=120, err_msg="nothing was acked")
         for broker in Kafka.BROKERS:
             self.kafka.bounce(broker, how)
             time.sleep(3)

@@ -88,7 +88,7 @@ class VerifiableProducer(_Client):
     OUTPUT = "verifiable_producer.stdout"
 
     def command(self):
-        own = ["--throughput", "500", "--acks", "-1", "--max-messages", "1000000"]
+        own = ["--throughput", "100", "--acks", "-1", "--max-messages", "1000000"]
         return ["org.apache.kafka.tools.VerifiableProducer", *self.words, *own]
 
     def acked(self):
