@@ -2,11 +2,12 @@
 // line of input is "begin", "send VALUE [PARTITION]" (of partition 0, if none is said), "commit" or
 // "abort". Each is answered by a line of JSON, once it is done, and so is the start.
 //
-//     java -cp 'libs/*' Transact.java BOOTSTRAP TOPIC TRANSACTIONAL_ID
+//     java -cp 'libs/*' Transact.java BOOTSTRAP TOPIC TRANSACTIONAL_ID [NAME=VALUE ...]
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -20,7 +21,10 @@ public class Transact {
     public static void main(String[] args) throws Exception {
         var text = new StringSerializer();
         Map<String, Object> properties =
-            Map.of("bootstrap.servers", args[0], "transactional.id", args[2]);
+            new HashMap<>(Map.of("bootstrap.servers", args[0], "transactional.id", args[2]));
+        for (int at = 3; at < args.length; at++) {
+            properties.put(args[at].split("=", 2)[0], args[at].split("=", 2)[1]);
+        }
         var input = new BufferedReader(new InputStreamReader(System.in));
         var producer = new KafkaProducer<>(properties, text, text);
         int status = 0;

@@ -11,10 +11,13 @@ three brokers that are killed one after the other:
   killed once, too;
 * streams: a Streams application, exactly once;
 * doubled: the producer of `forgotten_batches` (Z141), whose broker is restarted;
-* doubled-control: the same, and nobody is restarted.
+* doubled-control: the same, and nobody is restarted;
+* aborted: two transactional producers as in `bulk_copy` (Z140), while a follower is down that then
+  leads;
+* aborted-control: the same, and the follower is not stopped.
 
 In the end Kafka's console consumer, recorded as well, reads what is committed, and `check` judges
-the history. Expected is that all hold, but for `doubled`, which is violated.
+the history. Expected is that all hold, but for `doubled` and `aborted`, which are violated.
 
 Ends with 1 if a verdict is another one, with 3 if it could not be tried.
 """
@@ -25,19 +28,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from experiments import forgotten_batches
-from experiments.tools import TOOLS, TOPIC, click_errors
-from kraftcheck.kafka.live import interceptor
-from kraftcheck.kafka.live.artifacts import cache, maven, version
-from kraftcheck.kafka.live.cluster import Cluster
-from kraftcheck.kafka.live.topics import admin_of, make
+from experiments import bulk_copy, evidence, forgotten_batches
+from experiments.bulk_copy import HEIR, LEADER, THIRD
+from experiments.tools import HOSTS, TOOLS, TOPIC, Partition, Program, click_errors
+from experiments.transact import TRANSACT
+from kraftcheck.live import interceptor
+from kraftcheck.live.artifacts import cache, maven, version
+from kraftcheck.live.cluster import Cluster
+from kraftcheck.live.topics import admin_of, make
 
 HERE: Final = Path(__file__).resolve().parent / "recorded"
 IN, OUT = "in", "out"
@@ -47,6 +52,7 @@ GROUP: Final = {"group.id": "copy", "auto.offset.reset": "earliest", "enable.aut
 EXPECTED: Final = {
     **{"console": "holds", "verifiable": "holds", "transactional": "holds", "streams": "holds"},
     **{"doubled": "violated", "doubled-control": "holds"},
+    **{"aborted": "violated", "aborted-control": "holds"},
 }
 
 
@@ -85,9 +91,12 @@ class Recorded:
             self.cluster.start(name)
             time.sleep(UP_S)
 
-    def read_all(self, topic: str, partitions: int) -> int:
-        """Reads what is committed with the console consumer; the number of records."""
-        own = {"isolation.level": "read_committed"}
+    def read_all(self, topic: str, partitions: int, **more: str) -> int:
+        """Reads what is committed with the console consumer; the number of records.
+
+        more: settings of it.
+        """
+        own = {"isolation.level": "read_committed", **more}
         words = ["--bootstrap-server", self.cluster.bootstrap, "--topic", topic]
         words += ["--timeout-ms", "10000", "--offset", "earliest", "--command-config"]
         words += [self.properties("reader", interceptor.CONSUMER, **own)]
@@ -177,19 +186,65 @@ def doubled(recorded: Recorded, control: bool) -> str:
     return TOPIC
 
 
+def aborted(recorded: Recorded, control: bool) -> str:
+    """The transactions of `bulk_copy`; what is committed is read before the leader changes, too."""
+    cluster = recorded.cluster
+    partition = Partition(cluster, LEADER, LEADER, HOSTS)
+    partition.create(asking=LEADER)
+    told = interceptor.settings(interceptor.PRODUCER, recorded.history)
+    own = [f"{name}={value}" for name, value in told.items()]
+    p0, p1, p2 = (
+        Program(cluster.tool(LEADER, str(TRANSACT), cluster.bootstrap, TOPIC, name, *own))
+        for name in ("p0", "p1", "p2")
+    )
+    with p0, p1, p2:
+        for each in (p0, p1, p2):
+            each.answer()
+        written(p0, [100_000] * 9, "commit")
+        partition.await_batches(HOSTS, 10)
+        if not control:
+            cluster.stop(HEIR)
+        written(p1, [10], "abort")
+        written(p1, [60_000] * 4)
+        written(p2, [10])
+        p1.do("abort")
+        p2.do("commit")
+        partition.await_batches((LEADER, THIRD), 19)
+        if not control:
+            cluster.start(HEIR)
+        partition.await_batches(HOSTS, 19)
+        partition.await_isr(HOSTS, asking=LEADER)
+    # In one poll: the interceptor does not see whether a consumer seeks between two.
+    recorded.read_all(TOPIC, 1, **{"max.partition.fetch.bytes": "4000000"})
+    partition.elect((HEIR, LEADER, THIRD), asking=HOSTS)
+    partition.await_leader(HEIR, asking=HEIR)
+    return TOPIC
+
+
+def written(producer: Program, sizes: Sequence[int], end: str | None = None) -> None:
+    """A transaction with records of these sizes, each a batch."""
+    for step in ("begin", *(f"send {'x' * size}" for size in sizes), *([end] if end else [])):
+        producer.do(step)
+
+
+ALONE: Final[Mapping[str, tuple[str, evidence.Settings, Callable[[Recorded, bool], str]]]] = {
+    "doubled": ("single", forgotten_batches.SETTINGS, doubled),
+    "aborted": ("one-controller", bulk_copy.SETTINGS, aborted),
+}
+"""Finds, which arrange their own faults: the cluster's layout and settings."""
+
+
 def tried(application: str, folder: Path, libraries: Path, seconds: float) -> str:
     """The verdict on one application."""
-    alone = application.startswith("doubled")
-    cluster = Cluster.up(
-        folder / "cluster",
-        "single" if alone else "combined",
-        settings={"auto.leader.rebalance.enable": "false"} if alone else {},
-        own=libraries,
-    )
+    none: tuple[str, evidence.Settings, None] = ("combined", {}, None)
+    alone = ALONE.get(application.removesuffix("-control"))
+    layout, reasons, script = alone or none
+    settings = {name: value for them in reasons.values() for name, value in them.items()}
+    cluster = Cluster.up(folder / "cluster", layout, settings=settings, own=libraries)
     recorded = Recorded(cluster, folder)
     try:
-        if alone:
-            topic = doubled(recorded, application != "doubled")
+        if script is not None:
+            topic = script(recorded, application.endswith("-control"))
         else:
             admin = admin_of(cluster.bootstrap, {})
             for name in (IN, OUT):

@@ -41,10 +41,19 @@ def fetch(screen: Screen) -> int:
 
 
 @exits.refusing(*REFUSED)
-def interceptor(out: Path, screen: Screen) -> int:
-    """Build the jar of the interceptors."""
-    from kraftcheck.kafka.live import interceptor as work
+def interceptor(out: Path, library: Path | None, screen: Screen) -> int:
+    """Build the jar of the interceptors. library: the plugin for this librdkafka instead."""
+    from kraftcheck.live import interceptor as work
 
+    if library is not None:
+        plugin = out / work.PLUGIN if out.is_dir() else out
+        work.build_plugin(library, plugin)
+        own = {"plugin.library.paths": str(plugin), work.PATH: "/PATH/history.jsonl"}
+        screen.line(f"plugin  {plugin}")
+        for name, value in own.items():
+            screen.line(f"client  {name}={value}")
+        screen.document({"plugin": str(plugin), "client": own})
+        return exits.HOLDS
     jar = out / work.JAR if out.is_dir() else out
     work.build(jar)
     told = {

@@ -241,16 +241,25 @@ def record(
 
 
 @click.command()
-@click.option("--out", type=FOLDER, required=True, help="The jar to write, or a folder for it.")
+@click.option("--out", type=FOLDER, required=True, help="The file to write, or a folder for it.")
+@click.option(
+    "--librdkafka",
+    "library",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Build a plugin for this librdkafka in place of the jar.",
+)
 @shown
 def interceptor(**options: Any) -> int:
     """Build the jar that records any Java application.
 
     Maven compiles it. The properties that clients need are printed. `check` judges the file that
-    the jar writes (docs/interceptor.md).
+    the jar writes (docs/interceptor.md). With --librdkafka, the C compiler builds a plugin that
+    records clients of librdkafka.
 
     \b
     Example: kraftcheck interceptor --out kraftcheck-interceptor.jar
+    Example: kraftcheck interceptor --librdkafka /usr/lib/librdkafka.so.1 --out recorder.so
     """
     from kraftcheck.kafka import clusters as work
 

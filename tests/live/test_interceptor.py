@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import shutil
@@ -12,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import confluent_kafka
 import pytest
 
 import kraftcheck
-from kraftcheck.kafka.live import interceptor
-from kraftcheck.kafka.live.artifacts import ArtifactError, class_path
-from kraftcheck.kafka.serve.admin import Process
+from kraftcheck.live import interceptor
+from kraftcheck.live.artifacts import ArtifactError, class_path
+from kraftcheck.serve.admin import Cluster, Process
 
 pytestmark = pytest.mark.kafka
 
@@ -151,7 +153,7 @@ def test_an_application_goes_on_where_the_disk_is_full(tools: Tools, process: Pr
 
 
 @only_correct
-@pytest.mark.parametrize("path", ["", "/nowhere/history.jsonl"])
+@pytest.mark.parametrize("path", ["", "/nowhere/history.jsonl", "/dev/full"])
 def test_an_application_goes_on_where_nothing_can_be_recorded(
     path: str, tools: Tools, process: Process
 ) -> None:
@@ -160,6 +162,96 @@ def test_an_application_goes_on_where_nothing_can_be_recorded(
     assert said.count("kraftcheck: nothing is recorded") == 1
     with pytest.raises(kraftcheck.BadInput):
         tools.check()
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin for the librdkafka that Python's client carries."""
+    folder = Path(confluent_kafka.__file__).parent.with_name("confluent_kafka.libs")
+    (library,) = folder.glob("librdkafka-*")
+    path = tmp_path_factory.mktemp("plugin") / interceptor.PLUGIN
+    try:
+        interceptor.build_plugin(library, path)
+    except ArtifactError as lacking:
+        if "rdkafka.h" not in str(lacking):
+            raise
+        pytest.skip(str(lacking))
+    return path
+
+
+def librdkafka(plugin: Path, history: Path, cluster: Cluster, topic: str) -> None:
+    """Python's clients, which send records and read all of them."""
+    recorded = {"plugin.library.paths": str(plugin), interceptor.PATH: str(history)}
+    common = {**recorded, "bootstrap.servers": cluster.bootstrap_servers}
+    own = {"enable.idempotence": True, "batch.size": 200}
+    producer = confluent_kafka.Producer({**common, **own})
+    for number in range(RECORDS):
+        producer.produce(topic, str(number))
+    assert producer.flush(60) == 0
+    del producer
+    consumer = confluent_kafka.Consumer(
+        {**common, "group.id": "g", "auto.offset.reset": "earliest"}
+    )
+    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+    count, quiet = 0, time.monotonic() + 20
+    while time.monotonic() < quiet:
+        if consumer.poll(0.2) is not None:
+            count, quiet = count + 1, time.monotonic() + (20 if count < RECORDS - 1 else 2)
+    consumer.close()
+    del consumer
+    assert count >= RECORDS or not history.exists()
+
+
+def test_librdkafka_is_recorded_and_a_broken_broker_is_found(
+    plugin: Path, process: Process, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    process.cluster.create_topic("c")
+    process.cluster.when("Produce", nth=2, topic="c").do("reset", cut="after")
+    history = tmp_path / "history.jsonl"
+    librdkafka(plugin, history, process.cluster, "c")
+    report = kraftcheck.check(history, faults="clean", complete=True)
+    assert report.verdict == ("violated" if is_planted(request) else "holds"), report
+    assert report.documents[0]["operations"] > RECORDS
+
+
+@only_correct
+@pytest.mark.parametrize("path", ["/nowhere/history.jsonl", "/dev/full"])
+def test_librdkafka_goes_on_where_nothing_can_be_recorded(
+    path: str, plugin: Path, process: Process, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process.cluster.create_topic(f"c{len(path)}")
+    librdkafka(plugin, Path(path), process.cluster, f"c{len(path)}")
+    assert "kraftcheck: nothing is recorded" in capfd.readouterr().err
+
+
+@only_correct
+def test_librdkafka_goes_on_where_the_disk_is_full(
+    plugin: Path, process: Process, tmp_path: Path
+) -> None:
+    """In a process of its own, whose files may have 1 kB more than a history has already."""
+    process.cluster.create_topic("cf")
+    history = tmp_path / "history.jsonl"
+    librdkafka(plugin, history, process.cluster, "cf")
+    limit = history.stat().st_size + 1_000
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        librdkafka(plugin, history, process.cluster, "cf")
+
+    child = multiprocessing.get_context("fork").Process(target=limited)
+    child.start()
+    child.join(90)
+    assert child.exitcode == 0
+    report = kraftcheck.check(history, faults="clean", complete=True)
+    assert report.verdict == "unknown"
+    assert "could not write the file" in report.evidence[0]
+
+
+def test_the_plugin_needs_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ArtifactError, match="no `cc`"):
+        interceptor.build_plugin(tmp_path / "x.so", tmp_path / "y.so")
 
 
 def test_the_jar_needs_maven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

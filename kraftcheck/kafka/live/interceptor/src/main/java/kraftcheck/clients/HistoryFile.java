@@ -33,6 +33,8 @@ final class HistoryFile {
     private static final Logger LOG = LoggerFactory.getLogger(HistoryFile.class);
     private static final Map<Path, HistoryFile> OPEN = new HashMap<>();
     private static final long IDLE_NS = 1_000_000;
+    /** Between two writes: one for each event takes the processor more than the events do. */
+    private static final long PAUSE_NS = 5_000_000;
     private static final long RETRY_NS = 1_000_000_000;
     private static final long EXIT_NS = 500_000_000;
     private static final int RESERVED = 160;
@@ -137,6 +139,9 @@ final class HistoryFile {
             return false;
         }
         events[size++] = event;
+        if (size == (events.length + 1) / 2) {
+            LockSupport.unpark(writer);
+        }
         return true;
     }
 
@@ -155,6 +160,7 @@ final class HistoryFile {
         synchronized (this) {
             closing = true;
         }
+        LockSupport.unpark(writer);
         try {
             writer.join(5_000);
         } catch (InterruptedException interrupted) {
@@ -181,6 +187,7 @@ final class HistoryFile {
             int count;
             long missing;
             boolean last;
+            boolean wait;
             synchronized (this) {
                 Event[] mine = events;
                 events = taken;
@@ -212,8 +219,11 @@ final class HistoryFile {
                 end();
                 return;
             }
-            if (count == 0) {
-                LockSupport.parkNanos(IDLE_NS);
+            synchronized (this) {
+                wait = !closing && size < (events.length + 1) / 2;
+            }
+            if (wait) {
+                LockSupport.parkNanos(PAUSE_NS);
             }
         }
     }
