@@ -493,6 +493,7 @@ TABLES = (
             Forced("AdvancedStart", "row, passed", "row.start", KS_ONE),
             Forced("MayAcknowledge", "cell, member", "FALSE", KS_ONE),
             Forced("Skips", "row, offset", "TRUE", KS_ONE),
+            Forced("RefusedAs", "row, m", '"NONE"', "shares-sessions"),
             Forced("AnswerWaits", "row", "FALSE", KS_ONE),
             Forced("Released", "count", '"Archived"', KS_RETRIED),
             Forced("FinalStays", "cell", "TRUE", KS_LOST),
