@@ -39,10 +39,10 @@ from experiments import bulk_copy, evidence, forgotten_batches
 from experiments.bulk_copy import HEIR, LEADER, THIRD
 from experiments.tools import HOSTS, TOOLS, TOPIC, Partition, Program, click_errors
 from experiments.transact import TRANSACT
-from kraftcheck.live import interceptor
-from kraftcheck.live.artifacts import cache, maven, version
-from kraftcheck.live.cluster import Cluster
-from kraftcheck.live.topics import admin_of, make
+from kraftcheck.kafka.live import interceptor
+from kraftcheck.kafka.live.artifacts import cache, maven, version
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.topics import admin_of, make
 
 HERE: Final = Path(__file__).resolve().parent / "recorded"
 IN, OUT = "in", "out"

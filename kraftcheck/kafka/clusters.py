@@ -43,7 +43,7 @@ def fetch(screen: Screen) -> int:
 @exits.refusing(*REFUSED)
 def interceptor(out: Path, library: Path | None, screen: Screen) -> int:
     """Build the jar of the interceptors. library: the plugin for this librdkafka instead."""
-    from kraftcheck.live import interceptor as work
+    from kraftcheck.kafka.live import interceptor as work
 
     if library is not None:
         plugin = out / work.PLUGIN if out.is_dir() else out

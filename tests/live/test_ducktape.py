@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kraftcheck
-from kraftcheck.live.artifacts import libraries
+from kraftcheck.kafka.live.artifacts import libraries
 
 pytestmark = [
     pytest.mark.kafka,

@@ -17,9 +17,9 @@ import confluent_kafka
 import pytest
 
 import kraftcheck
-from kraftcheck.live import interceptor
-from kraftcheck.live.artifacts import ArtifactError, class_path
-from kraftcheck.serve.admin import Cluster, Process
+from kraftcheck.kafka.live import interceptor
+from kraftcheck.kafka.live.artifacts import ArtifactError, class_path
+from kraftcheck.kafka.serve.admin import Cluster, Process
 
 pytestmark = pytest.mark.kafka
 

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from kraftcheck.live.artifacts import ArtifactError, maven
+from kraftcheck.kafka.live.artifacts import ArtifactError, maven
 
 SOURCES: Final = Path(__file__).resolve().parent
 JAR: Final = "kraftcheck-interceptor.jar"
