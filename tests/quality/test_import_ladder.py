@@ -139,7 +139,8 @@ RULES = {
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
     "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
     "reference.snapshots.bugs.*": _pure(
-        "reference.snapshots", "reference.voters", "reference.bugs"
+        *("reference.snapshots", "reference.voters", "reference.quorum.messages"),
+        "reference.bugs",
     ),
     "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),

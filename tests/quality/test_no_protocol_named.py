@@ -37,6 +37,8 @@ OWN = (
     "kraftcheck.drive.peers",
     # Of which protocols Kafka's classes are driven, and whose schedules show a find.
     "kraftcheck.kafka.witness.releases",
+    # What clients of a recording do.
+    "kraftcheck.verbs.clusters",
     # Which protocol's schedules become tests of Kafka's.
     "kraftcheck.kafka.witness.junit",
 )
@@ -60,6 +62,7 @@ PARTS = (
     *("kraftcheck.kafka.witness.schedule", "kraftcheck.kafka.witness.partition"),
     *("kraftcheck.kafka.witness.quorum", "kraftcheck.kafka.witness.quorum_graphs"),
     *("kraftcheck.kafka.witness.cluster", "kraftcheck.kafka.witness.groups"),
+    "kraftcheck.kafka.witness.shares",
     *("kraftcheck.kafka.witness.transactions", "kraftcheck.kafka.witness.coordinator_graphs"),
 )
 

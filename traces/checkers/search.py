@@ -81,9 +81,9 @@ def check_object(
     if not operations:
         raise ValueError("an empty history is no history")
     key = operations[0].key
-    found = model.judged_all([operations])
-    if found is not None:
-        return found[0]
+    whole = model.judged_all([operations])
+    if whole is not None:
+        return whole[0]
     if type(model) in REGISTERS:
         # Late: NumPy takes longer to import than a small history takes to judge.
         from kraftcheck.traces.checkers import registers
