@@ -257,9 +257,12 @@ def _judge_objects(
     begin = perf_counter()
     names = ", ".join(dict.fromkeys(each.name for each in seen if each is not None))
     refuse_level(names, options)
-    found, runs, operations = list[JudgedHistory](), 0, 0
+    found, runs, silent, operations = list[JudgedHistory](), 0, 0, 0
     for run, recorded in _recorded(directory, options.run):
         runs, operations = runs + 1, operations + len(recorded)
+        if not recorded:
+            silent += 1
+            continue
         history = trace.objects_of(directory, run, recorded, names)
         judged = _of_run(history, names, seen, options._replace(run=run))
         if options.run is not None or judged.verdict != HOLDS:
@@ -272,9 +275,11 @@ def _judge_objects(
         raise BadInput("no client asked anything in these runs: there is nothing to judge")
     if options.run is not None:
         return tuple(found), ()
-    whole = _of_trace(directory, names, found, runs, operations)
+    whole = _of_trace(directory, names, found, runs - silent, operations)
     left = len(found) - PAGES_MAX
     notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
+    if silent:
+        notes += (f"{directory}: {silent:,} more runs have no history: no client was recorded",)
     return (msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4)), *found), notes
 
 

@@ -383,6 +383,16 @@ def test_a_trace_is_judged_run_by_run(tmp_path: Path) -> None:
     assert found["runs"] == 4 and found["model"] == "partition-log"
 
 
+def test_runs_without_a_history_are_counted_apart(tmp_path: Path) -> None:
+    words = ("simulate", "--scenario", "groups", "--seed", "7", "--runs", "9", "--out")
+    assert CliRunner().invoke(cli, [*words, str(tmp_path / "runs"), "--quiet"]).exit_code == 0
+    result = CliRunner().invoke(cli, ["check", str(tmp_path / "runs"), "--json"])
+    assert result.exit_code == 0
+    found = json.loads(result.stdout.splitlines()[0])
+    assert f"{9 - found['runs']} more runs have no history" in result.stderr
+    assert 0 < found["runs"] < 9
+
+
 def test_runs_that_break_the_level_get_lines_and_pages(tmp_path: Path) -> None:
     """Clients ask any node, so some runs are less than linearizable: by the level, not by luck."""
     pages = tmp_path / "pages"

@@ -53,7 +53,7 @@ class JudgedHistory(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "event"
     """Of times: 'ns', 'us', or 'event' where the history has an order only."""
     runs: int | None = None
-    """How many of them a trace has."""
+    """Of a trace, how many runs were judged."""
     objects: tuple[Object, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
     staleness: tuple[Staleness, ...] = ()
