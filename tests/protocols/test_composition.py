@@ -161,7 +161,9 @@ def test_a_composition_judges_what_its_parts_promise(lease: Path) -> None:
 
 
 def test_nothing_promised_is_no_pass(lease: Path) -> None:
-    changed(lease / "protocol.py", "        promises=ClientPromise(FencedWrites, client_events),\n", "")
+    changed(
+        lease / "protocol.py", "        promises=ClientPromise(FencedWrites, client_events),\n", ""
+    )
     asked(lease, *ALONE)
     told = asked(lease, "check", "runs", "--quiet", code=3)
     assert "nothing is promised to clients of lease" in told and told.count("\n") == 1
