@@ -277,10 +277,13 @@ def _judge_objects(
         return tuple(found), ()
     whole = _of_trace(directory, names, found, runs - silent, operations)
     left = len(found) - PAGES_MAX
-    notes = (f"{directory}: {left:,} more runs get no page",) if writer and left > 0 else ()
+    notes = list[str]()
+    if writer and left > 0:
+        notes.append(f"{directory}: {left:,} more runs get no page")
     if silent:
-        notes += (f"{directory}: {silent:,} more runs have no history: no client was recorded",)
-    return (msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4)), *found), notes
+        notes.append(f"{directory}: {silent:,} more runs have no history: no client was recorded")
+    judged = msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4))
+    return (judged, *found), tuple(notes)
 
 
 def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:

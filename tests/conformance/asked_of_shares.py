@@ -12,6 +12,7 @@ from kraftcheck.reference.shares.messages import (
     COORDINATOR,
     LEADER,
     CellState,
+    ShareAcknowledge,
     StoredCell,
     WrittenCell,
 )
@@ -83,6 +84,9 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for offset in (1, 2, 3, 4):
             for rule in ("MovedGap", "AcquirableFrom", "MayAcquire", "AdvancedStart", "Skips"):
                 yield rule, (row, offset)
+    for last in (1, 2, 3):
+        acked = ShareAcknowledge(1, LEADER, 1, last, "ACCEPT")
+        yield "RefusedAs", (replace(LED, end=2), acked)
     for epoch in (1, 2, 3):
         yield "ForgetsHeld", (HOLDER, RECORD, epoch)
 

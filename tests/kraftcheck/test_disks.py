@@ -44,7 +44,7 @@ from tests.kafka.disks.written import (
 Plant: TypeAlias = Callable[[Path], object]
 F_OFD_SETLK = 37
 """Of Linux: a lock of the open file."""
-SAMPLE = Path(__file__).resolve().parents[1] / "kraftcheck/kafka/disks/z140.tar.xz"
+SAMPLE = Path(__file__).resolve().parents[1] / "kafka/disks/z140.tar.xz"
 
 
 def asked(*words: str | Path) -> Result:

@@ -17,7 +17,7 @@ commit (`Operation.mark`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -84,6 +84,11 @@ def _contiguous(entries: Iterable[Entry]) -> bool:
     return True
 
 
+def _of(places: Mapping[Place, str], group: str, member: str) -> list[Place]:
+    """Give the places of this member."""
+    return [place for place, one in places.items() if (place[0], one) == (group, member)]
+
+
 class _Builder:
     def __init__(self) -> None:
         self._has: dict[str, dict[str, dict[str, int]]] = {}
@@ -98,6 +103,8 @@ class _Builder:
         self._asked: dict[Place, str] = {}
         """Members that a generation leaves out as owners, until another member is the owner: they
         give the partition up when they join the next one."""
+        self._removed: dict[Place, str] = {}
+        """Those of `_asked` that were removed, or that a migration writes anew in its batch."""
         self._hash: dict[str, int] = {}
         """By group, the topics of its last epoch, as long as nothing has changed since."""
         self._idle: list[Entry] = []
@@ -146,12 +153,17 @@ class _Builder:
     def _now(self, at: int, entry: Entry, member: str, has: Sequence[str]) -> None:
         members = self._has[entry.group]
         mine = members.setdefault(member, {})
+        for place in _of(self._removed, entry.group, member):
+            del self._removed[place]
+            self._asked[place] = member
+            self._was(entry.group, member, place[1], GAVE_UP)
         self._drop(at, entry.group, member, set(mine) - set(has))
         for key in has:
             if key in mine:
                 continue
             mine[key] = at
             self._asked.pop((entry.group, key), None)
+            self._removed.pop((entry.group, key), None)
             for other, theirs in members.items():
                 if other != member and key in theirs:
                     self._double.append(((entry.group, key), entry, other, member))
@@ -184,9 +196,10 @@ class _Builder:
         held[at] = held[at]._replace(how=how)
 
     def _gone(self, at: int, group: str, member: str) -> None:
-        for place in [p for p, m in self._asked.items() if (p[0], m) == (group, member)]:
-            self._was(group, member, place[1], REMOVED)
+        for place in _of(self._asked, group, member):
             del self._asked[place]
+            self._removed[place] = member
+            self._was(group, member, place[1], REMOVED)
         for key in sorted(self._has[group].get(member, ())):
             self._end(at, group, member, key, REMOVED)
             self._left.setdefault(group, []).append((member, key))

@@ -337,6 +337,10 @@ def _configuration(plan: Plan, records: Sequence[metadata.Record]) -> dict[str, 
         "rebalance_s": REBALANCE_S,
         "transaction_s": TRANSACTION_S,
         "ending_s": TRANSACTION_S + SWEEP_S + BLOCK_S,
+        # What brokers have by default.
+        "lock_s": 30.0,
+        "delivery_limit": 5,
+        "stall_s": 300.0,
         "one_client": False,
         "asks_latest": False,
         # A reader that is opened anew begins at the beginning.
