@@ -40,7 +40,7 @@ class Component(NamedTuple):
     node: str
     """The class whose `nodes` makes them."""
     folders: tuple[str, ...]
-    host: str = "kraftcheck.kafka.witness.Host"
+    host: str = "kraftcheck.witness.Host"
     """The program."""
     since: str = ""
     """The first version that it can be compiled against; none: the default alone."""
