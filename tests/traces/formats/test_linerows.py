@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from kraftcheck.traces.formats import jepsen, jsonlines, linerows
+from kraftcheck.traces.formats import flat_edn, jepsen, jsonlines, linerows
 from kraftcheck.traces.formats.events import EXTRA, FIELDS
 from kraftcheck.traces.formats.flat_edn import key_number
 from kraftcheck.traces.history import History, HistoryError
@@ -203,6 +203,23 @@ def _spoiled(text: str, draw: random.Random) -> str:
     at, other = sorted(draw.randrange(len(text)) for _ in range(2))
     put = draw.choice((" ", ",", "nil", "null", ":", '"', "{", "]", "1.0", "#", text[at:other][:9]))
     return text[:at] + put + text[at + draw.randrange(3) :]
+
+
+def test_a_wrong_translation_of_edn_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = linerows.as_json
+
+    def wrong(data: bytes) -> flat_edn.Lines:
+        lines = right(data)
+        return lines._replace(text=lines.text.replace(b",1]", b",2]"))
+
+    monkeypatch.setattr(linerows, "as_json", wrong)
+    path = tmp_path / "h"
+    with pytest.raises(AssertionError):
+        for seed in range(100):
+            path.write_text(edn_of(lines_of(seed), random.Random(seed)))
+            compare(path, jepsen.NAME)
 
 
 def test_pieces_of_json_are_as_good_as_the_whole(
