@@ -22,6 +22,7 @@ import click
 
 from experiments import by_classes
 from experiments.tools import JARS, click_errors
+from kraftcheck.kafka.live.artifacts import version
 from kraftcheck.kafka.live.cluster import ClusterError
 
 
@@ -30,6 +31,8 @@ class Case(NamedTuple):
     """What is shown then."""
     controls: dict[str, str]
     """By name in the program, how they differ."""
+    since: str = ""
+    """The first version in which the control is one."""
 
 
 GUARDS: Final = {
@@ -190,6 +193,7 @@ CASES: Final = {
     "sent": Case(
         "a late deletion removes what a transaction sent for the topic of the same name (K13)",
         {"sent-control": "a plain commit, which has the topic's id"},
+        since="4.3",  # Before, every deletion goes by the topic's name (Z245).
     ),
 }
 
@@ -206,7 +210,7 @@ def runs(names: Sequence[str], jars: Path | None = None) -> Iterator[tuple[str, 
 @click_errors("groups_by_classes")
 def main(names: tuple[str, ...], repeat: int, jars: Path | None) -> None:
     """Try what may go wrong in a group on Kafka's own coordinator."""
-    wanted = {name: CASES[name] for name in names or CASES}
+    wanted = {name: CASES[name] for name in names or CASES if version() >= CASES[name].since}
     asked = [of for name, case in wanted.items() for of in (name, *case.controls)]
     shown = dict.fromkeys(asked, 0)
     for at, (name, came) in enumerate(runs(asked * repeat, jars)):
