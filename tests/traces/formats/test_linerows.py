@@ -208,7 +208,7 @@ def _spoiled(text: str, draw: random.Random) -> str:
 def test_a_wrong_translation_of_edn_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = linerows.as_json
+    right = flat_edn.as_json
 
     def wrong(data: bytes) -> flat_edn.Lines:
         lines = right(data)
