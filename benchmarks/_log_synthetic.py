@@ -57,7 +57,7 @@ def logs(
 ) -> LogBatch:
     """Linearizable histories, a segment for each run.
 
-    unknown: the share of appends without answer, half of which took effect. ends: a read is told
+    unknown: the share of appends without answer, half of which took effect. ends: reads report
     where the log ended.
 
     Raises ValueError: nothing to do, or a share that is none.
