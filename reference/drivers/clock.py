@@ -23,7 +23,7 @@ from kraftcheck.reference.core.system import Configuration, NodeMemo
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
 from kraftcheck.reference.sim.events import TIMER, EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Instruction, Step
+from kraftcheck.reference.sim.memo import Instruction, Sent, State, Step
 from kraftcheck.reference.sim.network import Network
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.traces.schema import STOPPED
@@ -151,14 +151,22 @@ class TimedRun(EventLoop, Run):
         self._machine: Any = self.system.machine
         self._intern = self._machine.interner.input
         self._places = {node: place for place, node in enumerate(self.nodes)}
-        self.queue, self.verdict = Queue(), ""
+        self.queue, self.verdict = self.make_queue(), ""
         self._undelivered = 0
-        self._network = Network(self.nodes, options, chooser.stream("network"), self.queue)
-        self._clock = Timers(
-            options, chooser.stream("clock"), self.queue, len(self.nodes), self.backoff
-        )
+        self._network = self.make_network(chooser.stream("network"))
+        self._clock: Any = self.make_clock(chooser.stream("clock"))
 
     # --- A protocol's own part
+
+    def make_queue(self) -> Queue:
+        return Queue()
+
+    def make_network(self, stream: Stream) -> Network:
+        return Network(self.nodes, self._options, stream, self.queue)
+
+    def make_clock(self, stream: Stream) -> Any:
+        """What says when nodes act by themselves."""
+        return Timers(self._options, stream, self.queue, len(self.nodes), self.backoff)
 
     def backoff(self, count: int, stream: Stream) -> int:
         """The milliseconds of a node's `count`-th backoff in a row."""
@@ -168,8 +176,12 @@ class TimedRun(EventLoop, Run):
         """A timer has expired whose input is disabled."""
         raise AssertionError(f"{timer.value} expired while disabled")
 
+    def travel(self, node: int, sent: Sent) -> None:
+        """Messages leave a node."""
+        self._network.send(self.now, node, sent)
+
     def follow_up(self, node: int, step: Step) -> None:
-        """A step is notable (`Step.notable`)."""
+        """A step was taken, and what it sends is on its way."""
 
     def begin(self) -> None:
         """Everybody starts: nodes here, then whoever uses or disturbs them."""
@@ -190,6 +202,9 @@ class TimedRun(EventLoop, Run):
 
     # --- What others see of it
 
+    faulty_ms = 0
+    """How long there are faults; 0: that is drawn."""
+
     @property
     def nodes(self) -> tuple[int, ...]:
         return self.system.nodes
@@ -206,8 +221,8 @@ class TimedRun(EventLoop, Run):
     def execute(self) -> None:
         """Runs to the end: a violation, the progress of the healed core, or a bound."""
         self.begin()
-        faulty = pick(self._chooser.stream("faults"), self._phases.faulty_ms)
-        self.call(1000 * faulty * self._stretch, self._heal, 0)
+        faulty = self.faulty_ms or pick(self._chooser.stream("faults"), self._phases.faulty_ms)
+        self.call(1000 * faulty * self._stretch, self.end_faults, 0)
         self.run_events(self._phases.max_events * self._stretch)
         self.clients.finish()
 
@@ -223,34 +238,48 @@ class TimedRun(EventLoop, Run):
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
-        states, now, place = self.at.states, self.now, self._places[node]
+        states, place = self.at.states, self._places[node]
         before = states[place]
         step = before.steps.get(input)
         if step is None:
-            step = self._machine.step(before, input)
+            step = before.machine.step(before, input)
             if step is None:
                 return None
+        self.record(self.now, step)
+        after = step.after
+        if after is not before:
+            self.at = Configuration((*states[:place], after, *states[place + 1 :]))
+        if step.inert and self.is_settled():
+            self.rows[node] = after.row
+        else:
+            self.enter(node, step)
+        if step.timers:
+            self._clock.carry_out(self.now, node, step.timers)
+        if step.travelling:
+            self.travel(node, step.travelling)
+        self.follow_up(node, step)
+        return step
+
+    def record(self, time: int, step: Step) -> None:
         self.handler_calls += 1
         if step.owner is not self._token:
             self._recorder.enter(step)
         self._record_step(step.number)
-        self._record_time(now)
-        after = step.after
-        if after is not before:
-            self.at = Configuration((*states[:place], after, *states[place + 1 :]))
-        if not self._watched or (step.inert and self.is_settled()):
-            self.rows[node] = after.row
-        else:
+        self._record_time(time)
+
+    def stand(self, state: State) -> None:
+        """A node is in this state from now on, by no step of its own."""
+        states, place = self.at.states, self._places[state.node]
+        self.at = Configuration((*states[:place], state, *states[place + 1 :]))
+
+    def enter(self, node: int, step: Step) -> None:
+        """A step that properties may have to look at: the rows after it, and what they say."""
+        if self._watched:
             rows_before = self.rows.copy()
-            self.rows[node] = after.row
+            self.rows[node] = step.after.row
             self.check(node, step, rows_before)
-        if step.timers:
-            self._clock.carry_out(now, node, step.timers)
-        if step.sent:
-            self._network.send(now, node, step.sent)
-        if step.notable:
-            self.follow_up(node, step)
-        return step
+        else:
+            self.rows[node] = step.after.row
 
     def is_settled(self) -> bool:
         """Whether no property need be asked after an inert step."""
@@ -263,7 +292,8 @@ class TimedRun(EventLoop, Run):
 
     # --- The second phase, and the end
 
-    def _heal(self, _: int) -> None:
+    def end_faults(self, _: int) -> None:
+        """The second phase begins."""
         self.demand_progress(self.heal())
         self.call(1000 * self._phases.healed_ms, lambda _: self.end(self.ended()), 0)
 

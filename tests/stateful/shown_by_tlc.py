@@ -84,7 +84,7 @@ class Told(PartitionSchedule):
         elif isinstance(input, MESSAGES):
             raise ValueError(f"{known.kind} does not come to {node}")
         else:
-            alike = [each for each in self._states[node].wants if each.kind == known.kind]
+            alike = [each for each in self.state(node).wants if each.kind == known.kind]
             if known in alike:
                 return f"does {known.kind} {alike.index(known)}"
         told = [f"takes {known.kind}"]

@@ -71,6 +71,6 @@ def test_an_election_may_list_the_replicas_anew() -> None:
 
 def test_no_other_step_may() -> None:
     schedule = begin()
-    schedule._states[CONTROLLER] = schedule._listing_first(2)
+    schedule.stand(schedule._listing_first(2))
     schedule.do(CONTROLLER, SessionTimeout(1))
     assert orders_and_findings(schedule) == ({(0, 1, 2), (2, 0, 1)}, 1)

@@ -170,7 +170,7 @@ class Administrators:
         self, some: Iterable[ServedPartition], described: list[Message], broker: int
     ) -> Iterator[Message]:
         for partition in some:
-            known = partition.known(broker)
+            known = partition.known_to(broker)
             last = [known.last_known_leader] if known.last_known_leader >= 0 else []
             eligible = {"eligible_leader_replicas": list(known.elr), "last_known_elr": last}
             yield described[partition.index] | eligible

@@ -346,7 +346,7 @@ class Tenure(Leadership):
             told("UNKNOWN_TOPIC_OR_PARTITION")
             return
         partition, world = topic.partitions[key[1]], self.core.world
-        leader = partition.known(self.broker).leader
+        leader = partition.known_to(self.broker).leader
         reached = leader != NOBODY and world.reaches(self.broker, leader)
         if not reached or partition.row(leader).role != "Leader":
             told("NOT_LEADER_OR_FOLLOWER")

@@ -434,7 +434,7 @@ class Core:
                         "epoch": each.controller.partition.leader_epoch,
                         "isr": list(each.controller.partition.isr),
                         "replicas": list(each.constants.replicas),
-                        "settled": each.is_settled(),
+                        "settled": each.is_agreed(),
                         "watermark": self.world.watermark(each),
                     }
                     for each in topic.partitions

@@ -76,7 +76,7 @@ class Data:
         return (None if found is None or found.name in INTERNAL else found), by_id
 
     def leader_hint(self, partition: ServedPartition, broker: int) -> Message:
-        known = partition.known(broker)
+        known = partition.known_to(broker)
         return {"leader_id": known.leader, "leader_epoch": known.leader_epoch}
 
     def endpoints(self, hints: list[Message]) -> list[Message]:

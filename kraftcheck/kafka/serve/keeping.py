@@ -73,7 +73,7 @@ def _settle(taped: Taped, clock: Clock) -> None:
 def _is_settled(world: ServedWorld, at: int) -> bool:
     partition = world.live_partitions[at]
     leader = partition.controller.partition.leader
-    if not partition.is_settled():
+    if not partition.is_agreed():
         return False
     row = partition.row(leader)
     return row.high_watermark == len(row.log)

@@ -40,7 +40,7 @@ class Settling(Waiting):
         self._answer = answer
 
     def is_ready(self) -> bool:
-        return self.is_over or all(each.is_settled() for each in self.partitions)
+        return self.is_over or all(each.is_agreed() for each in self.partitions)
 
     def answer(self) -> Message | None:
         answer = self._answer(self.request)
@@ -170,7 +170,7 @@ class Metadata:
         return self._topic(topic, broker, self._alive(broker))
 
     def _partition(self, of: ServedPartition, broker: int, alive: list[int]) -> Message:
-        known = of.known(broker)
+        known = of.known_to(broker)
         # Whoever is not among the brokers cannot be asked: some clients take that ill.
         missing = known.leader not in alive
         return {
@@ -273,7 +273,7 @@ class Metadata:
         body, error = request.body, "NONE"
         kind = body.get("key_type", 0)
         log = self._world.topics[TRANSACTIONS if kind == 1 else OFFSETS].partitions[0]
-        leader = log.known(request.broker).leader
+        leader = log.known_to(request.broker).leader
         if kind not in (0, 1):
             error = "INVALID_REQUEST"
         elif leader not in self._alive(request.broker):

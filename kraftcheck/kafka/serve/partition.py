@@ -39,7 +39,7 @@ from kraftcheck.reference.partition.sim.machine import (
 )
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.sim.pace import NEVER
-from kraftcheck.reference.partition.sim.scenario import PARTITION, Paces
+from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, Partition, PartitionConstants
 from kraftcheck.reference.sim.choices import SeededChooser, Stream, run_seed
@@ -156,7 +156,8 @@ class ServedPartition(PartitionSimulation):
 
     @property
     def handlers(self) -> BrokerHandlers:
-        return self._machine.brokers
+        of: BrokerHandlers = self._machine.brokers
+        return of
 
     def make_queue(self) -> Queue:
         return Lane(self.world.agenda, 1 + self.number, self)
@@ -193,8 +194,8 @@ class ServedPartition(PartitionSimulation):
             elif type(message) is not ReplicaFetchResponse or not self.pace.parks(node, one[1]):
                 self.network.send(self.now, node, (one,))
 
-    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> ServedPace:
-        return ServedPace(self.brokers, paces, options, clock, self.queue, self)
+    def make_clock(self, stream: Stream) -> ServedPace:
+        return ServedPace(self.brokers, self._paces, self._options, stream, self.queue, self)
 
     def stepped(self, step: Step) -> None:
         if self._progress is not None:
@@ -221,7 +222,7 @@ class ServedPartition(PartitionSimulation):
                 shown = marker(UNDEFINED, UNDEFINED, Ended("Commit", 0))
                 self.world.lay(self, before, after, shown)
 
-    def hears(self, broker: int, again: bool) -> None:
+    def hears_metadata(self, broker: int, again: bool) -> None:
         """Whether metadata comes to a broker: to one that is cut off, none does."""
         self._stale_until[broker] = 0 if again else NEVER
         if again:
@@ -230,13 +231,13 @@ class ServedPartition(PartitionSimulation):
 
     # --- What a broker knows of it
 
-    def known(self, broker: int) -> Partition:
+    def known_to(self, broker: int) -> Partition:
         """The partition as this broker has it from metadata; who does not hold it asks."""
         if broker in self.brokers and self.is_running(broker):
             return self.row(broker).image.partition
         return self.controller.partition
 
-    def is_settled(self) -> bool:
+    def is_agreed(self) -> bool:
         """Whether everybody who is up knows the leader that the controller has decided on."""
         decided = self.controller.partition
         if decided.leader == NOBODY or not self.is_running(decided.leader):
@@ -275,8 +276,7 @@ class LivePartition(ServedPartition):
         # Who is asked runs, and each message is for whom it says.
         self._answer_fetch = self.handlers.handle_replica_fetch_request
         self._take_answer = self.handlers.handle_replica_fetch_response
-        self._ask = self.handlers.handle_send_replica_fetch
-        self._rows: Any = self._world.rows
+        self._fetch = self.handlers.handle_send_replica_fetch
 
     def deliver(self, node: int, message: KnownInput) -> None:
         asked = message.value
@@ -290,7 +290,7 @@ class LivePartition(ServedPartition):
         happens meanwhile. Events and deadlines are set as they are in the end. False: nothing was
         done, and each step is one of its own.
         """
-        world, row, now = self.world, self._rows[leader], self.now
+        world, row, now = self.world, self.rows[leader], self.now
         if len(row.log) <= first.fetch_offset or not self.is_running(leader):
             return False
         if world.isolated or world.paused or self._progress is not None:
@@ -315,7 +315,7 @@ class LivePartition(ServedPartition):
         world.now = self.now = there
         self.handler_calls += 3 * len(copied)
         for follower, after, request in copied:
-            wants, timeout = self._states[follower].wants, known(ReplicaFetchTimeout(request))
+            wants, timeout = self.state(follower).wants, known(ReplicaFetchTimeout(request))
             self._has(follower, after, self.pace.asks_again(follower, wants, timeout))
         if not self._notes(leader, row, [request for _, _, request in copied]):
             for follower, _, request in copied:
@@ -329,7 +329,7 @@ class LivePartition(ServedPartition):
         copied = []
         for request in asked:
             follower, told = request.source, self._answer_fetch(leader, row, request)
-            was: BrokerRow = self._rows[follower]
+            was: BrokerRow = self.rows[follower]
             if told.row is not row or len(told.sent) != 1 or not self.is_running(follower):
                 return None
             reply: Any = told.sent[0]
@@ -338,7 +338,7 @@ class LivePartition(ServedPartition):
             taken = self._take_answer(follower, was, reply)
             if taken.sent or taken.row.log is was.log:
                 return None
-            next = self._ask(follower, taken.row, _ASK)
+            next = self._fetch(follower, taken.row, _ASK)
             if next is None or next.row.log_start != was.log_start:
                 return None
             asks: Any = next.sent[0]
@@ -363,7 +363,7 @@ class LivePartition(ServedPartition):
         world.now = self.now = there
         self.handler_calls += len(replies)
         for row, reply in replies:
-            self._has(leader, row, self._states[leader].wants)
+            self._has(leader, row, self.state(leader).wants)
             said = known(reply)
             if not self.pace.parks(leader, said):
                 self.network.send(there, leader, ((reply.destination, said),))
@@ -372,9 +372,9 @@ class LivePartition(ServedPartition):
 
     def _has(self, node: int, row: BrokerRow, wants: tuple[KnownInput, ...]) -> None:
         """A broker that runs has another row now, and wants this."""
-        was = self._states[node]
-        self._rows[node] = row
-        self._states[node] = State(was.machine, node, was.known, row, True, wants, was.steps)
+        was = self.state(node)
+        self.rows[node] = row
+        self.stand(State(was.machine, node, was.known, row, True, wants, was.steps))
 
 
 class ObservedPartition(ServedPartition):

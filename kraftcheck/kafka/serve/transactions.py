@@ -212,7 +212,7 @@ class Transactions:
         if log is None:
             told("COORDINATOR_NOT_AVAILABLE")
             return
-        leader = log.known(broker).leader
+        leader = log.known_to(broker).leader
         if leader == NOBODY or not self.core.world.reaches(broker, leader):
             told("COORDINATOR_NOT_AVAILABLE")
             return

@@ -270,14 +270,14 @@ class ServedWorld:
         topic.partitions.append(partition)
         self.all.append(partition)
         self._live.append(partition)
-        partition.begin()
+        partition.start_nodes()
         for broker in replicas:
             if broker not in self.up():
                 self._crash(partition, broker, False)
             if broker in self.isolated:
                 self._sever(partition, broker, False)
             elif broker in self._stale:
-                partition.hears(broker, False)
+                partition.hears_metadata(broker, False)
 
     def extend(
         self, topic: ServedTopic, count: int, wanted: list[list[int]] | None, only: bool
@@ -547,7 +547,7 @@ class ServedWorld:
         others = (*[b for b in partition.brokers if b != broker], CONTROLLER)
         cut = Cut((broker,), others, False, 0)
         partition.now = self.now
-        partition.hears(broker, whole and broker not in self._stale)
+        partition.hears_metadata(broker, whole and broker not in self._stale)
         if whole:
             partition.network.end(cut)
             partition.pace.give_up(broker)
@@ -575,7 +575,7 @@ class ServedWorld:
         (self._stale.discard if is_told else self._stale.add)(broker)
         for partition in self._holding(broker):
             partition.now = self.now
-            partition.hears(broker, is_told and broker not in self.isolated)
+            partition.hears_metadata(broker, is_told and broker not in self.isolated)
 
     def expire(self, broker: int) -> None:
         """The controller takes a broker for dead, until it hears from it again."""
@@ -593,7 +593,7 @@ class ServedWorld:
             # Records that show progress are numbered like any others.
             partition.clients.values = self.values
             self.values += SERVED.healed_ms // PROBE_MS + 1
-            partition.heal(0)
+            partition.end_faults(0)
 
     def _holding(self, broker: int) -> Iterable[ServedPartition]:
         return [each for each in self.live_partitions if broker in each.brokers]

@@ -26,7 +26,7 @@ from kraftcheck.reference.partition.messages import CONTROLLER, METADATA_LOG
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.quorum.messages import Append
-from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.choices import Chooser
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
@@ -62,11 +62,11 @@ class Joints(ABC):
         options: ClusterOptions,
         scenario: ClusterScenario,
         memo: PartitionMemo,
-        streams: tuple[Stream, Stream],
+        chooser: Chooser,
     ) -> list[_P]:
         """The partitions, which are to be of this kind.
 
-        cluster: this one. streams: of choices of the network, and of clocks.
+        cluster: this one. chooser: of what the network does, and when.
         """
         return [
             kind(
@@ -77,7 +77,7 @@ class Joints(ABC):
                 constants=constants,
                 memo=memo,
                 recorder=self.recorder,
-                streams=streams,
+                chooser=chooser,
                 linked=self.constants.brokers,
             )
             for number, constants in enumerate(self.constants.partitions)

@@ -31,11 +31,10 @@ from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.types import ControllerRow, PartitionConstants
 from kraftcheck.reference.reassignment.messages import UnregisterBroker
 from kraftcheck.reference.reassignment.types import MovingPartition
-from kraftcheck.reference.sim.choices import Stream
+from kraftcheck.reference.sim.choices import Chooser, Stream
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
 from kraftcheck.reference.sim.memo import State, Step
-from kraftcheck.reference.sim.recorder import Recorder, Violation
-from kraftcheck.traces.schema import STOPPED
+from kraftcheck.reference.sim.recorder import Recorder
 
 _COMMON: Final = (SendRegistration, SendHeartbeat)
 
@@ -133,20 +132,21 @@ class ClusterPartition(PartitionWorld):
         constants: PartitionConstants | MovingConstants,
         memo: PartitionMemo,
         recorder: Recorder,
-        streams: tuple[Stream, Stream],
+        chooser: Chooser,
         linked: tuple[int, ...],
     ) -> None:
         self.number = number
         self._cluster = cluster
         self._lists = _lists_of(constants)
-        super().__init__(paces, options, constants, memo, recorder, *streams, linked=linked)
+        super().__init__(paces, options, constants, memo, recorder, chooser, linked)
 
-    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
-        return _OwnPace(self, paces, options, clock)
+    def make_clock(self, stream: Stream) -> Pace:
+        return _OwnPace(self, self._paces, self._options, stream)
 
     @property
     def machine(self) -> PartitionMachine:
-        return self._machine
+        machine: PartitionMachine = self._machine
+        return machine
 
     @property
     def replicas(self) -> tuple[int, ...]:
@@ -174,15 +174,12 @@ class ClusterPartition(PartitionWorld):
         found: list[tuple[int, ...]] = controller.placements(known, replicas)
         return found
 
-    def state(self, node: int) -> State:
-        return self._states[node]
-
     def leads(self, node: int) -> bool:
         return self._cluster.leads(node, self.number)
 
     def common_want(self, node: int, kind: str) -> KnownInput | None:
         """What a broker's common activity of this kind is here, if it is wanted."""
-        for want in self._states[node].wants:
+        for want in self.state(node).wants:
             if want.kind == kind and is_common(want):
                 return want
         return None
@@ -198,10 +195,10 @@ class ClusterPartition(PartitionWorld):
 
         It is the controller's own step, which moves nobody.
         """
-        step = self._machine.step(self._machine.state(DEPOSED, known), input)
+        step: Step | None = self._machine.step(self._machine.state(DEPOSED, known), input)
         assert step is not None, "what is answered is not disabled"
         self._cluster.enter(1 + self.number)
-        self.record(step)
+        self.record(self.now, step)
         return step
 
     def act(self, node: int, want: KnownInput) -> None:
@@ -233,9 +230,7 @@ class ClusterPartition(PartitionWorld):
         if self._lists is None or not self._options.watched:
             return
         if wrong := self._lists.wrong(step):
-            name, explanation = wrong
-            self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
-            self.end(STOPPED)
+            self.violated(*wrong)
 
     def began(self, node: int) -> None:
         self._cluster.began(node)

@@ -140,7 +140,7 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
         self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, memo.partition, (network, clock)
+            ClusterPartition, self, options, scenario, memo.partition, chooser
         )
         self._link = Link(brokers, data, network, self.queue)
         of_brokers = Brokers(self.partitions, data, clock, self._link, self.queue, self)

@@ -118,7 +118,7 @@ class ClusterMoves(Joints):
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
         self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, memo.partition, (stream, stream)
+            self.kind_of_partition, self, options, CLUSTER, memo.partition, stream
         )
         for partition in self.partitions:
             partition.steer(options.data, self.cut)

@@ -102,7 +102,7 @@ class SteeredPartition(Steering, ClusterPartition):
             (node, want)
             for kind in kinds
             for node in self.brokers
-            for want in self._states[node].wants
+            for want in self.state(node).wants
             if want.kind == kind and (self.leads(node) or not is_common(want))
         ]
 

@@ -83,8 +83,8 @@ class BegunSimulation(PartitionSimulation):
         self._mail: Mail | None = None
         """While it begins; None afterwards."""
 
-    def begin(self) -> None:
-        super().begin()
+    def start_nodes(self) -> None:
+        super().start_nodes()
         name, moves, more = cast(tuple[str, int, int], self._options.begins)
         mail = self._mail = Mail(comes_once)
         stream = self._chooser.stream(stream_of_option("begins"))
@@ -129,7 +129,7 @@ class BegunSimulation(PartitionSimulation):
                 return self._elects(at, ElectLeaders(cast(Any, what)))
             case "does":
                 wanted, number = what.split()
-                wants = [want for want in self._states[at].wants if want.kind == wanted]
+                wants = [want for want in self.state(at).wants if want.kind == wanted]
                 return int(number) < len(wants) and self.take(at, wants[int(number)]) is not None
             case _:
                 input = _input(at, *what.split())
@@ -167,11 +167,10 @@ class BegunSimulation(PartitionSimulation):
         The reassignment has the same replicas in another order (steered/schedule.py).
         """
         listed = listing_first(self.constants, broker)
-        known = self._states[CONTROLLER].known
-        self._states[CONTROLLER] = self._memo.machine(listed).state(CONTROLLER, known)
+        machine = self._memo.machine(listed)
+        self.stand(machine.state(CONTROLLER, self.state(CONTROLLER).known))
         made = self._takes(CONTROLLER, election)
-        known = self._states[CONTROLLER].known
-        self._states[CONTROLLER] = self._machine.state(CONTROLLER, known)
+        self.stand(self._machine.state(CONTROLLER, self.state(CONTROLLER).known))
         return made
 
     # --- What else may happen at once
@@ -183,7 +182,7 @@ class BegunSimulation(PartitionSimulation):
         rare: list[Callable[[], object]] = [*self._heard(True)]
         usual += [partial(producing.send, 0) for producing in self.clients.producers.values()]
         for node in self.brokers:
-            state, row = self._states[node], self.row(node)
+            state, row = self.state(node), self.row(node)
             if not state.running:
                 rare.append(partial(self.give, node, BrokerRestart()))
                 continue

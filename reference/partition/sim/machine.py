@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
-from kraftcheck.reference.core.system import NodeMachine
+from kraftcheck.reference.core.system import NodeMachine, NodeMemo
 from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.invariants import (
@@ -35,7 +35,7 @@ from kraftcheck.reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
-from kraftcheck.reference.partition.protocol import CONTROLLERS
+from kraftcheck.reference.partition.protocol import CONTROLLERS, PARTITION
 from kraftcheck.reference.partition.replay import CommittedBatch, replay
 from kraftcheck.reference.partition.types import (
     NOBODY,
@@ -45,7 +45,7 @@ from kraftcheck.reference.partition.types import (
     is_up,
 )
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
-from kraftcheck.reference.sim.memo import Memo, Sent, State, Step
+from kraftcheck.reference.sim.memo import Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
 LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED, SUSPICIOUS = (
@@ -223,6 +223,12 @@ def _written(outcome: Any) -> int:
     return WRITTEN if any(isinstance(m, MetadataRecords) for m in outcome.sent) else 0
 
 
-class PartitionMemo(Memo[PartitionMachine]):
+class PartitionMemo(NodeMemo):
+    """A bug is looked up with the constants."""
+
+    def __init__(self, bug: str | None, enabled: bool = True) -> None:
+        super().__init__(PARTITION, None, enabled)
+        self.bug = bug
+
     def new_machine(self, constants: PartitionConstants) -> PartitionMachine:
         return PartitionMachine(self, constants)

@@ -25,14 +25,13 @@ from kraftcheck.reference.partition.sim.scenario import PartitionScenario
 from kraftcheck.reference.partition.sim.trouble import Trouble
 from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, PartitionConstants
-from kraftcheck.reference.sim.choices import Chooser, chance, pick
+from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.events import CALL
-from kraftcheck.reference.sim.family import Circular
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 
 
-class PartitionSimulation(PartitionWorld, Circular):
+class PartitionSimulation(PartitionWorld):
     """One run of a partition."""
 
     def __init__(
@@ -45,12 +44,12 @@ class PartitionSimulation(PartitionWorld, Circular):
         constants: PartitionConstants | None = None,
     ) -> None:
         """constants: where they are other than what the options say."""
-        network, clock = chooser.stream("network"), chooser.stream("clock")
         constants = constants or constants_of(options)
-        super().__init__(scenario.paces, options, constants, memo, recorder, network, clock)
+        super().__init__(
+            scenario.paces, options, constants, memo, recorder, chooser, phases=scenario
+        )
         self.network.ask_nothing_in_vain()
-        self._scenario = scenario
-        self._chooser = chooser
+        self._scenario, self.faulty_ms = scenario, options.faulty_ms
         self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
         workload, rules = chooser.stream("workload"), producer_rules(memo.bug)
         self.clients = Clients(scenario.load, options, workload, (self,), rules=rules)
@@ -68,23 +67,16 @@ class PartitionSimulation(PartitionWorld, Circular):
     # --- The loop ---
 
     def begin(self) -> None:
+        self.start_nodes()
+        self.clients.start()
+        self._trouble.start()
+
+    def start_nodes(self) -> None:
         """The first election; brokers' own activities, and their sessions."""
         self.give(CONTROLLER, ElectLeaders("PREFERRED"))
         for node in self.brokers:
-            self.pace.look(node, self._states[node])
+            self.pace.look(node, self.state(node))
             self._hear(node)
-
-    def execute(self) -> None:
-        """Runs to the end: a violation, the progress of the healed partition, or a bound."""
-        self.begin()
-        self.clients.start()
-        self._trouble.start()
-        faulty = self._options.faulty_ms
-        if not faulty:
-            faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        self.call(1000 * faulty * self._options.stretch, self.heal, 0)
-        self.run_events(self._scenario.max_events * self._options.stretch)
-        self.clients.finish()
 
     def clients_receive(self, message: object) -> None:
         self.clients.receive(0, message)
@@ -131,7 +123,7 @@ class PartitionSimulation(PartitionWorld, Circular):
         self._read_soon(node)
 
     def _read_soon(self, node: int) -> None:
-        if not self._reading[node] and self._states[node].running:
+        if not self._reading[node] and self.is_running(node):
             self._reading[node] = True
             least = 1000 * (1 + self.clock.below(self._options.metadata_ms))
             self.queue.push(max(self.now + least, self._stale_until[node]), CALL, node, self._read)
@@ -139,12 +131,12 @@ class PartitionSimulation(PartitionWorld, Circular):
     def _read(self, node: int) -> None:
         """A broker reads committed metadata: all there is, or one batch."""
         self._reading[node] = False
-        if not self._states[node].running:
+        if not self.is_running(node):
             return
         if self._stale_until[node] > self.now:
             self._read_soon(node)
             return
-        metadata, offset = self._world.metadata, self.row(node).image.offset
+        metadata, offset = self.metadata, self.row(node).image.offset
         start = offset - INITIAL_OFFSET
         if start >= len(metadata):
             return
@@ -155,8 +147,7 @@ class PartitionSimulation(PartitionWorld, Circular):
 
     # --- The second phase, and the end ---
 
-    def heal(self, _: int) -> None:
-        """No more trouble: from now on the partition has to make progress."""
+    def heal(self) -> tuple[int, ...]:
         self._trouble.heal()
         self.clients.stop_producing()
         self._stale_until = dict.fromkeys(self.brokers, 0)
@@ -164,12 +155,14 @@ class PartitionSimulation(PartitionWorld, Circular):
         for node in self.brokers:
             self._reading[node] = False
             self._read_soon(node)
-        self._progress = Progress(lambda: self.clients.probe(0), self)
-        self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
+        return self.brokers
 
-    def _give_up(self, _: int) -> None:
-        if self._progress is not None:
-            self.end(self._progress.verdict())
+    def demand_progress(self, core: tuple[int, ...]) -> None:
+        self._progress = Progress(lambda: self.clients.probe(0), self)
+
+    def ended(self) -> str:
+        assert self._progress is not None, "progress is demanded before time is over"
+        return self._progress.verdict()
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

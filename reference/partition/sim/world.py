@@ -1,8 +1,7 @@
-"""The replicas of one partition and its controller, as a run has them: every step is taken here.
+"""The replicas of one partition and its controller, run by a clock (reference/drivers/clock.py).
 
-Nodes are changed only in `take`, where a step is recorded, checked against the invariants and
-followed up. What happens next is decided elsewhere: by the run of a single partition
-(scheduler.py), or by a cluster of which this is one partition (reference/cluster/sim).
+What happens next is decided elsewhere: by the run of a single partition (scheduler.py), or by a
+cluster of which this is one partition (reference/cluster/sim).
 
 What a run promises depends on what happened in it (promises.py). When nothing is promised any more,
 the invariants that speak of committed records are no longer judged, and the run is counted apart.
@@ -13,6 +12,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kraftcheck.reference.clients.promises import Envelope, promised
+from kraftcheck.reference.drivers.clock import TimedRun
+from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
@@ -37,12 +38,11 @@ from kraftcheck.reference.partition.sim.machine import (
 from kraftcheck.reference.partition.sim.network import PartitionNetwork
 from kraftcheck.reference.partition.sim.options import PartitionOptions, configuration_of
 from kraftcheck.reference.partition.sim.pace import Pace
-from kraftcheck.reference.partition.sim.scenario import Paces
+from kraftcheck.reference.partition.sim.scenario import Paces, PartitionScenario
 from kraftcheck.reference.partition.types import BrokerRow, ControllerRow, PartitionConstants
-from kraftcheck.reference.sim.choices import Stream
-from kraftcheck.reference.sim.events import EventLoop, Queue
+from kraftcheck.reference.sim.choices import Chooser, Stream
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder, Violation
 from kraftcheck.traces.schema import STOPPED
 
@@ -61,8 +61,13 @@ EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
 """Of producers, whose requests alone the rows show (clients.py)."""
 
 
-class PartitionWorld(EventLoop):
-    """One partition in a run. Who runs it says what clients, controller and metadata do."""
+class PartitionWorld(TimedRun):
+    """One partition in a run. Who runs it says what clients, controller and metadata do.
+
+    Args:
+        phases: how long they last, where this is a run by itself.
+        linked: the brokers of the network, if there are more than hold the partition.
+    """
 
     def __init__(
         self,
@@ -71,48 +76,39 @@ class PartitionWorld(EventLoop):
         constants: PartitionConstants,
         memo: PartitionMemo,
         recorder: Recorder,
-        network: Stream,
-        clock: Stream,
+        chooser: Chooser,
         linked: tuple[int, ...] = (),
+        phases: PartitionScenario | None = None,
     ) -> None:
-        """linked: the brokers of the network, if there are more than hold the partition."""
-        self._options = options
-        self._recorder = recorder
-        self._token = recorder.token
-        self._record_step = recorder.steps.items.append
-        self._record_time = recorder.times.items.append
-        self.constants = constants
-        self.brokers = constants.brokers
-        self._machine = memo.machine(constants)
-        self._intern = memo.interner.input
-        self.queue = self.make_queue()
-        self.violations: list[Violation] = []
-        self.handler_calls = 0
-        nodes = (*self.brokers, CONTROLLER)
-        self._states: dict[int, State] = {n: self._machine.first_state(n) for n in nodes}
-        rows = {node: self._states[node].row for node in self.brokers}
-        self._world = PartitionState(rows, self._states[CONTROLLER].row, ())
+        self.brokers, self.clock = constants.brokers, chooser.stream("clock")
+        self._paces, self._linked, self._given = paces, linked or self.brokers, constants
+        super().__init__(phases, options, chooser, memo, recorder)
+        self.network, self.pace = self._network, self._clock
+        rows = {node: self.state(node).row for node in self.brokers}
+        self.rows = rows
+        self._whole = PartitionState(rows, self.state(CONTROLLER).row, ())
+        """What properties look at; `rows` are the brokers' of it."""
         self._checker = self._machine.new_checker()
         self._promised = True
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
         self.losses = Losses(self.brokers, self.row)
-        self.network = PartitionNetwork(linked or self.brokers, options, network, self.queue)
-        self.clock = clock
-        self.pace = self.make_pace(paces, options, clock)
         self._truncations = self._leader_changes = self._shrinks = self._expansions = 0
-        self._undelivered = 0
 
-    def make_pace(self, paces: Paces, options: PartitionOptions, clock: Stream) -> Pace:
-        return Pace(self.brokers, paces, options, clock, self.queue, self)
+    def make_constants(self, protocol: Protocol, options: Any) -> PartitionConstants:
+        return self._given
 
-    def make_queue(self) -> Queue:
-        return Queue()
+    def make_network(self, stream: Stream) -> PartitionNetwork:
+        return PartitionNetwork(self._linked, self._options, stream, self.queue)
+
+    def make_clock(self, stream: Stream) -> Pace:
+        return Pace(self.brokers, self._paces, self._options, stream, self.queue, self)
 
     # --- What it is like
 
     def row(self, node: int) -> BrokerRow:
-        return self._world.rows[node]
+        row: BrokerRow = self.rows[node]
+        return row
 
     @property
     def replicas(self) -> tuple[int, ...]:
@@ -121,20 +117,13 @@ class PartitionWorld(EventLoop):
 
     @property
     def controller(self) -> ControllerRow:
-        return self._world.controller
+        return self._whole.controller
 
     @property
     def metadata(self) -> tuple[MetadataRecord, ...]:
-        return self._world.metadata
-
-    def is_running(self, node: int) -> bool:
-        return self._states[node].running
+        return self._whole.metadata
 
     # --- What others do to it
-
-    def give(self, node: int, input: Input) -> Step | None:
-        """Has a node take a step that no message or activity of its own causes."""
-        return self.take(node, self._intern(input))
 
     def send(self, request: Input, node: int) -> None:
         """A client's request to a broker."""
@@ -154,17 +143,9 @@ class PartitionWorld(EventLoop):
         """A broker that was down has started."""
         raise NotImplementedError
 
-    def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        """Messages leave a node."""
-        self.network.send(self.now, node, sent)
-
     def stepped(self, step: Step) -> None:
         """A step has been taken and followed up, after which somebody may have to look."""
         raise NotImplementedError
-
-    def steps_taken(self) -> int:
-        """In the run, so far."""
-        return self.handler_calls
 
     # --- Steps
 
@@ -172,17 +153,15 @@ class PartitionWorld(EventLoop):
         """A message reaches a node, or the clients."""
         if node == CLIENTS:
             self.clients_receive(message.value)
-        elif self._states[node].running:
-            self.take(node, message)
         else:
-            self._undelivered += 1
+            super().deliver(node, message)
 
     def ring(self, node: int, want: KnownInput) -> None:
         """It may be time for what a broker wants to do."""
         if self.pace.is_due(node, want):
-            wanted = self._states[node].wants
+            wanted = self.state(node).wants
             self.act(node, want)
-            after = self._states[node]
+            after = self.state(node)
             if after.wants is wanted:
                 # Wanted still, and perhaps nobody has looked.
                 self.pace.look(node, after)
@@ -191,70 +170,30 @@ class PartitionWorld(EventLoop):
         """A broker does something by itself."""
         self.take(node, want)
 
-    def take(self, node: int, input: KnownInput) -> Step | None:
-        """One step: taken, recorded, checked, followed up. None if the input is disabled."""
-        before = self._states[node]
-        step = before.steps.get(input)
-        if step is None:
-            step = before.machine.step(before, input)
-            if step is None:
-                return None
-        self.record(step)
-        self._states[node] = step.after
-        if step.inert and self._checker.is_settled:
-            # Nobody has looked at the rows as they were, so they may change in place.
-            rows: Any = self._world.rows
-            rows[node] = step.after.row
-        else:
-            self._enter(node, step)
-        if step.travelling:
-            self.travel(node, step.travelling)
-        if node == CONTROLLER:
-            self.follow_controller(step)
-        else:
-            if step.after is not before:
-                self.pace.look(node, step.after)
-            if step.notable:
-                self._follow_up(node, step)
-        if step.notable:
-            self.stepped(step)
-        return step
+    def is_settled(self) -> bool:
+        settled: bool = self._checker.is_settled
+        return settled
 
-    def record(self, step: Step) -> None:
-        self.handler_calls += 1
-        if step.owner is not self._token:
-            self._recorder.enter(step)
-        self._record_step(step.number)
-        self._record_time(self.now)
-
-    def _enter(self, node: int, step: Step) -> None:
-        """A step that properties may have to look at in the world, and what they say to it."""
-        world = self._world
+    def enter(self, node: int, step: Step) -> None:
+        before, watched = self._whole, self._watched
         if node == CONTROLLER:
-            metadata = world.metadata
+            metadata = before.metadata
             if step.notable & WRITTEN:
                 for _, message in step.sent:
                     if isinstance(message.value, MetadataRecords):
                         metadata = metadata + message.value.records
-            after = PartitionState(world.rows, step.after.row, metadata)
-            self._world = after
-            self._note_controller(world.controller, after.controller)
-            if self._options.watched:
-                self._look_at(node, step, world, after)
-            return
-        row = step.after.row
-        if self._options.watched:
-            after = PartitionState({**world.rows, node: row}, world.controller, world.metadata)
-            self._world = after
-            self._look_at(node, step, world, after)
+            self._whole = PartitionState(before.rows, step.after.row, metadata)
+            self._note_controller(before.controller, step.after.row)
+        elif watched:
+            self.rows = {**before.rows, node: step.after.row}
+            self._whole = PartitionState(self.rows, before.controller, before.metadata)
         else:
-            rows: Any = world.rows
-            rows[node] = row
+            self.rows[node] = step.after.row
+        if watched:
+            self._ask(node, step, before, self._whole)
 
-    def _look_at(
-        self, node: int, step: Step, before: PartitionState, after: PartitionState
-    ) -> None:
-        """A step that may have broken something."""
+    def _ask(self, node: int, step: Step, before: PartitionState, after: PartitionState) -> None:
+        """Ask about a step that may have broken something."""
         checker = self._checker
         if node == CONTROLLER:
             violated = checker.after_controller_step(before, after)
@@ -266,11 +205,10 @@ class PartitionWorld(EventLoop):
         if violated is not None:
             explanation = violated.check(before, after, checker.history, self._machine.brokers)
             assert explanation is not None, "what was violated a moment ago still is"
-            self.violations.append(Violation(violated.name, self.steps_taken() - 1, explanation))
-            self.end(STOPPED)
+            self.violated(violated.name, explanation)
 
     def misnumbered(self, explanation: str) -> None:
-        if self._options.watched:
+        if self._watched:
             steps = max(self.steps_taken() - 1, 0)
             self.violations.append(Violation(EPOCH_BEGINS_AT_ZERO, steps, explanation))
             self.end(STOPPED)
@@ -303,7 +241,19 @@ class PartitionWorld(EventLoop):
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
             self._checker.judge_only(names)
 
-    def _follow_up(self, node: int, step: Step) -> None:
+    def follow_up(self, node: int, step: Step) -> None:
+        notable = step.notable
+        if node == CONTROLLER:
+            self.follow_controller(step)
+        else:
+            if step.after is not step.before:
+                self.pace.look(node, step.after)
+            if notable:
+                self._follow_broker(node, step)
+        if notable:
+            self.stepped(step)
+
+    def _follow_broker(self, node: int, step: Step) -> None:
         notable = step.notable
         self._truncations += bool(notable & TRUNCATED)
         if notable & STATUS and not step.before.running:
@@ -311,7 +261,7 @@ class PartitionWorld(EventLoop):
         row: BrokerRow = step.after.row
         if row.role == "Leader":
             if notable & LEADERSHIP and any(
-                other.role == "Leader" and at != node for at, other in self._world.rows.items()
+                other.role == "Leader" and at != node for at, other in self.rows.items()
             ):
                 self.losses.two_leaders()
             if notable & (LOG | WATERMARK | LEADERSHIP):
@@ -319,16 +269,10 @@ class PartitionWorld(EventLoop):
 
     def statistics(self) -> dict[str, int]:
         """What happened here, counted."""
-        network, envelope = self.network, self.losses.envelope()
-        return {
+        envelope = self.losses.envelope()
+        return super().statistics() | {
             "leader_changes": max(0, self._leader_changes - 1),
             "truncations": self._truncations,
-            "lost": network.lost,
-            "blocked": network.blocked,
-            "undelivered": self._undelivered,
-            "duplicated": network.duplicated,
-            "held": network.held,
-            "duration": self.now,
             "shrinks": self._shrinks,
             "expansions": self._expansions,
             "leader_moves": envelope.leader_moves,

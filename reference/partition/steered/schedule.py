@@ -73,11 +73,10 @@ class PartitionSchedule(Steering):
         self, options: PartitionOptions, bug: str | None = None, memo: PartitionMemo | None = None
     ) -> None:
         """memo: with the nodes, if they are not those of the reference."""
-        stream = NoChoice()
         constants = constants_of(options)
         self.recorder = Recorder(0)
         memo = self._memo = memo or memos.of(bug, lambda: PartitionMemo(bug))
-        super().__init__(PARTITION.paces, options, constants, memo, self.recorder, stream, stream)
+        super().__init__(PARTITION.paces, options, constants, memo, self.recorder, NoChoice())
         self.steer(options, set())
         self.moves: list[str] = []
         self.sound = True
@@ -158,7 +157,11 @@ class PartitionSchedule(Steering):
         self.losses.cuts += 1
         self._note(cut_words(links))
 
-    def heal(self) -> None:
+    def heal(self) -> tuple[int, ...]:
+        self.join_links()
+        return self.brokers
+
+    def join_links(self) -> None:
         self.cut.clear()
         self.held.clear()
         self._note(HEAL)
@@ -170,12 +173,11 @@ class PartitionSchedule(Steering):
     def elect(self, election: Election, broker: int) -> None:
         """An election before which the replicas were listed anew, this one first."""
         words = self.electing_words(election, broker)
-        self._states[CONTROLLER] = self._listing_first(broker)
+        self.stand(self._listing_first(broker))
         try:
             self._do(CONTROLLER, ElectLeaders(election), words)
         finally:
-            known = self._states[CONTROLLER].known
-            self._states[CONTROLLER] = self._machine.state(CONTROLLER, known)
+            self.stand(self._machine.state(CONTROLLER, self.state(CONTROLLER).known))
 
     def electing_words(self, election: Election, broker: int) -> str:
         return f"{self.words(CONTROLLER, ElectLeaders(election))} of broker {broker}"
@@ -183,7 +185,7 @@ class PartitionSchedule(Steering):
     def _listing_first(self, broker: int) -> State:
         """The controller as it is, where the assignment begins with this broker."""
         listed = listing_first(self.constants, broker)
-        return self._memo.machine(listed).state(CONTROLLER, self._states[CONTROLLER].known)
+        return self._memo.machine(listed).state(CONTROLLER, self.state(CONTROLLER).known)
 
     # --- Which moves there are
 
@@ -192,7 +194,7 @@ class PartitionSchedule(Steering):
         asked: list[Election] = ["PREFERRED", "UNCLEAN"] if self.options.unclean else ["PREFERRED"]
         found = []
         for election in asked:
-            usual = self._elected(self._states[CONTROLLER], election)
+            usual = self._elected(self.state(CONTROLLER), election)
             for broker in self.brokers:
                 known = broker in (usual, self.controller.partition.leader)
                 if not known and self._elected(self._listing_first(broker), election) == broker:
@@ -263,7 +265,7 @@ class PartitionSchedule(Steering):
         return bool(self.cut)
 
     def heals(self) -> list[Move]:
-        return [Move(HEAL, self.heal)]
+        return [Move(HEAL, self.join_links)]
 
     def _of_controller(self) -> Iterator[Move]:
         for node in self.brokers:
@@ -305,7 +307,7 @@ class PartitionSchedule(Steering):
             (node, want.value)
             for kind in kinds
             for node in self.brokers
-            for want in self._states[node].wants
+            for want in self.state(node).wants
             if want.kind == kind
         ]
 
@@ -385,7 +387,7 @@ class PartitionSchedule(Steering):
         Empty once everybody is back in the ISR and a new record is on every replica, or why that
         did not happen within a bounded number of moves.
         """
-        self.heal()
+        self.join_links()
         probe = UNDEFINED
         for _ in range(MOVES_TO_PROGRESS + self.moves_to_copy()):
             for node in self.with_status("Down"):

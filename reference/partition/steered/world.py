@@ -50,6 +50,7 @@ from kraftcheck.reference.partition.system import comes_once, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
+from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State
 from kraftcheck.reference.sim.operations import Operation
@@ -76,7 +77,10 @@ HEAL = "heal all links"
 
 
 class NoChoice:
-    """A stream for what is never asked."""
+    """A stream, and streams, for what is never asked."""
+
+    def stream(self, name: str) -> NoChoice:
+        return self
 
     def below(self, bound: int) -> int:
         return 0
@@ -141,8 +145,7 @@ class Steering(PartitionWorld):
         """Of use where producers are idempotent."""
         self._names: Names = Names(lambda known: render_input(known.value))
 
-    def make_pace(self, *_: object) -> Pace:
-        stream = NoChoice()
+    def make_clock(self, stream: Stream) -> Pace:
         return _NoClock(self.brokers, PARTITION.paces, self._options, stream, self.queue, self)
 
     def enqueue(self, messages: Iterable[KnownInput]) -> None:
@@ -420,8 +423,9 @@ class Steering(PartitionWorld):
 
     def is_news_for(self, node: int) -> bool:
         """Whether a follower's fetch would find something, or tell something."""
-        assert isinstance(self.pace, _NoClock)
-        return self.pace.is_news_for(node)
+        pace = self.pace
+        assert isinstance(pace, _NoClock)
+        return pace.is_news_for(node)
 
     def is_refused(self, node: int) -> bool:
         """Whether the broker that this one was is still taken to be alive."""

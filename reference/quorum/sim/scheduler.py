@@ -142,6 +142,8 @@ class Simulation(TimedRun):
 
     def follow_up(self, node: int, step: Step) -> None:
         notable = step.notable
+        if not notable:
+            return
         if notable & UNFLUSHED and not self._flushing[node]:
             self._flushing[node] = True
             self.call(self._disk.flush_time(), self._flushed, node)
