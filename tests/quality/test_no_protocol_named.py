@@ -100,12 +100,12 @@ def test_no_other_module_names_a_protocol(repo_root: Path) -> None:
     "text",
     [
         "from reference.quorum.handlers import QuorumHandlers\n",
-        "def f():\n    from reference.partition.sim import world\n",
+        "def f():\n    from reference.partition.sim import run\n",
         'def f(protocol):\n    return protocol == "quorum"\n',
     ],
 )
 def test_a_module_that_names_a_protocol_is_found(text: str, tmp_path: Path) -> None:
-    for name in ("reference/quorum/handlers.py", "reference/partition/sim/world.py"):
+    for name in ("reference/quorum/handlers.py", "reference/partition/sim/run.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", "utf-8")
     (tmp_path / "traces").mkdir()

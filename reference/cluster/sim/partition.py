@@ -26,8 +26,8 @@ from kraftcheck.reference.partition.messages import (
 from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import Paces
-from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.types import ControllerRow, PartitionConstants
 from kraftcheck.reference.reassignment.messages import UnregisterBroker
 from kraftcheck.reference.reassignment.types import MovingPartition
@@ -120,7 +120,7 @@ def _lists_of(constants: PartitionConstants) -> Lists | None:
     return Lists(constants) if isinstance(constants, MovingConstants) else None
 
 
-class ClusterPartition(PartitionWorld):
+class ClusterPartition(PartitionRun):
     """Partition `number` of a cluster, which is component 1 + number."""
 
     def __init__(
@@ -184,7 +184,7 @@ class ClusterPartition(PartitionWorld):
                 return want
         return None
 
-    # --- What world.py leaves to be decided
+    # --- What run.py leaves to be decided
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         self._cluster.enter(1 + self.number)

@@ -2,7 +2,7 @@
 
 The metadata log is committed as it is written: what the controller writes, each broker reads at its
 own pace, several batches at once or one after the other. Clients, network and brokers' own
-activities decide what comes next; nodes are changed only by world.py.
+activities decide what comes next; nodes are changed only by run.py.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kraftcheck.reference.partition.sim.clients import Clients
 from kraftcheck.reference.partition.sim.machine import WRITTEN, PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
 from kraftcheck.reference.partition.sim.progress import Progress
+from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PartitionScenario
 from kraftcheck.reference.partition.sim.trouble import Trouble
-from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, PartitionConstants
 from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.events import CALL
@@ -31,7 +31,7 @@ from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 
 
-class PartitionSimulation(PartitionWorld):
+class PartitionSimulation(PartitionRun):
     """One run of a partition."""
 
     def __init__(

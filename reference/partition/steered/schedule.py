@@ -84,7 +84,7 @@ class PartitionSchedule(Steering):
         self.do(CONTROLLER, ElectLeaders("PREFERRED"))
         self.moves.clear()
 
-    # --- What world.py leaves to be decided
+    # --- What run.py leaves to be decided
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
         self.enqueue(message for _, message in sent)

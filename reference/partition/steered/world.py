@@ -3,7 +3,7 @@
 What both have alike: the mail of its brokers, its clients, and which moves brokers have.
 
 Law of this file: no choice is made here. Steps are taken as the simulator takes them
-(reference/partition/sim/world.py), which checks the named invariants after each; messages,
+(reference/partition/sim/run.py), which checks the named invariants after each; messages,
 metadata, clocks and clients move only when they are told to.
 
 A message between brokers may come late, again, in any order or never. What travels to and from the
@@ -43,8 +43,8 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
 from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
-from kraftcheck.reference.partition.sim.world import PartitionWorld
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
 from kraftcheck.reference.partition.system import comes_once, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
@@ -117,7 +117,7 @@ class Chosen(NamedTuple):
     broker: int
 
 
-class Steering(PartitionWorld):
+class Steering(PartitionRun):
     """A steered partition, alone or in a cluster.
 
     It has its mail, its clients, and the moves of its brokers. `steer` is called once, when the

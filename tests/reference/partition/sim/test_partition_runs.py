@@ -12,8 +12,8 @@ from kraftcheck.reference.clients.promises import Level
 from kraftcheck.reference.partition.invariants import PARTITION_INVARIANT_NAMES
 from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
 from kraftcheck.reference.partition.sim.options import KINDS, OPTIONS, PartitionOptions, promise_of
+from kraftcheck.reference.partition.sim.run import UNPROMISED
 from kraftcheck.reference.partition.sim.scenario import PARTITION
-from kraftcheck.reference.partition.sim.world import UNPROMISED
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
 from kraftcheck.reference.sim.choices import RecordingChooser, SeededChooser

@@ -61,7 +61,7 @@ EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
 """Of producers, whose requests alone the rows show (clients.py)."""
 
 
-class PartitionWorld(TimedRun):
+class PartitionRun(TimedRun):
     """One partition in a run. Who runs it says what clients, controller and metadata do.
 
     Args:
