@@ -117,7 +117,7 @@ def in_chunks(campaign: Campaigned, size: int) -> Cost:
     order = np.lexsort((campaign.merged["step"].to_numpy(), campaign.merged["run"].to_numpy()))
     wanted = campaign.merged.take(pa.array(np.sort(order[:size])))
     entries = read_manifest(campaign.folder).parts
-    files = [PartFiles.of(campaign.folder / "conform", entry) for entry in entries]
+    files = [PartFiles.from_entry(campaign.folder / "conform", entry) for entry in entries]
     costs = []
     for _, classes in groups_of(files, wanted, CHUNK):
         begin = time.process_time()

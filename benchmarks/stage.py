@@ -73,7 +73,7 @@ def recorded(folder: Path, scenario: str, least: int) -> tuple[list[PartFiles], 
         examine = partial(examine_part, place, place / "conform", entries, SPECS)
         merged = merge(Pool().run(examine, len(entries), SLIM)).combine_chunks()
         if len(merged) >= least:
-            return [PartFiles.of(place / "conform", entry) for entry in entries], merged
+            return [PartFiles.from_entry(place / "conform", entry) for entry in entries], merged
         runs = int(runs * 1.1 * least / len(merged)) + 1
 
 

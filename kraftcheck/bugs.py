@@ -155,7 +155,7 @@ def _simulated(found: Bug) -> list[tuple[str, str]]:
         return [("try it", command("replay", near(SCHEDULES / one.schedule)))]
     options = [
         word
-        for name, value in one.of(hunt).options.items()
+        for name, value in one.hunt_of(hunt).options.items()
         for word in ("--option", f"{name}={value if type(value) is str else json.dumps(value)}")
     ]
     seed = ("--runs", one.run + 1, "--seed", one.seed, "--bug", found.id)

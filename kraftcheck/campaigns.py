@@ -181,7 +181,7 @@ def _stages(screen: Screen) -> Iterator[Callable[[str, int, int, str, str], None
     with ExitStack() as stack:
         now: list[tuple[str, Meter, float, int]] = []
 
-        def told(stage: str, done: int, total: int, unit: str, so_far: str) -> None:
+        def report(stage: str, done: int, total: int, unit: str, so_far: str) -> None:
             if stage not in labels or not total:
                 return
             if not now or now[0][0] != stage or done == 0:
@@ -192,7 +192,7 @@ def _stages(screen: Screen) -> Iterator[Callable[[str, int, int, str, str], None
             pace = _pace(done - before, total - done, monotonic() - begin, unit)
             meter.update(done, "; ".join(each for each in (pace, so_far) if each))
 
-        yield told
+        yield report
 
 
 def _pace(done: int, left: int, seconds: float, unit: str) -> str:

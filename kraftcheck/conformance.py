@@ -358,14 +358,14 @@ def _stages(screen: Screen) -> Iterator[Callable[[str, int, int], None]]:
     with ExitStack() as stack:
         open_now: list[tuple[str, Meter]] = []
 
-        def told(stage: str, done: int, total: int) -> None:
+        def report(stage: str, done: int, total: int) -> None:
             if not open_now or open_now[0][0] != stage:
                 stack.close()
                 meter = stack.enter_context(screen.progress(labels.get(stage, stage), total))
                 open_now[:] = [(stage, meter)]
             open_now[0][1].update(done)
 
-        yield told
+        yield report
 
 
 def _show_judged(folder: Path, summary: Mapping[str, Any], screen: Screen) -> None:

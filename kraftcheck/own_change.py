@@ -430,7 +430,7 @@ def _try_models(
     done = 0
     with screen.progress("models", len(models)) as meter:
 
-        def told(found: OfModel) -> None:
+        def report(found: OfModel) -> None:
             nonlocal done
             done += 1
             if found.verdict == trying.VIOLATED:
@@ -439,7 +439,7 @@ def _try_models(
             meter.update(done, found.model)
 
         watched = replace(options, told=lambda running: meter.update(done, str(running)))
-        how = (watched, place, timeout, told, fail_fast, bug)
+        how = (watched, place, timeout, report, fail_fast, bug)
         return trying.try_models(own, manifest, models, *how)
 
 

@@ -51,7 +51,7 @@ class Task(NamedTuple):
     timeout_ms: int
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         return f"{self.part}: {self.name}"
 
 
@@ -73,7 +73,7 @@ def prove(
     if out is not None:
         artifacts.claim(out)
     tasks = _tasks(chosen, part, nodes, given, int(timeout * 1000))
-    columns = Columns(HEADS, [[task.told, "unknown", "", "", ""] for task in tasks])
+    columns = Columns(HEADS, [[task.words, "unknown", "", "", ""] for task in tasks])
     screen.line(columns.head)
     begin = monotonic()
     found: list[Obligation] = []
@@ -82,7 +82,7 @@ def prove(
         with screen.progress("obligations", len(tasks)) as meter:
             for task, done in zip(tasks, _discharged(tasks, jobs, ended, rules), strict=True):
                 found.append(done)
-                meter.update(len(found), task.told)
+                meter.update(len(found), task.words)
                 _show(task, done, columns, screen)
     except (exits.Interrupted, KeyboardInterrupt):
         # Those that were proved behind one that is not done yet have no line above.
@@ -227,7 +227,7 @@ def _listened(rules: type, asked: set[str]) -> type:
 def _show(task: Task, done: Obligation, columns: Columns, screen: Screen) -> None:
     said: Any = done.broken or done.reason
     screen.line(
-        columns.row([task.told, done.status, done.paths or "", f"{done.seconds:.1f}", said])
+        columns.row([task.words, done.status, done.paths or "", f"{done.seconds:.1f}", said])
     )
     for line in done.state:
         screen.line(f"    {line}")

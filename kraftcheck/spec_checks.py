@@ -143,11 +143,11 @@ def _run(
                 screen.line(columns.row(_cells(ended[waiting.pop(0).name])))
             meter.update(len(ended), f"last: {result.model.name}")
 
-        def told(running: Running) -> None:
+        def report(running: Running) -> None:
             now[running.name] = running
             meter.update(len(ended), ", ".join(map(str, [*now.values()])))
 
-        results = check_models(manifest, models, replace(options, told=told), show)
+        results = check_models(manifest, models, replace(options, told=report), show)
     for result in results:
         if result.reason:
             screen.line(f"{_word(result)} {result.model.name}: {result.reason}")

@@ -86,7 +86,7 @@ class Dump:
     target: array[int] = field(default_factory=lambda: array("i"))
     label: array[int] = field(default_factory=lambda: array("i"))
 
-    def of(self, state: int, variable: str) -> Split:
+    def split_of(self, state: int, variable: str) -> Split:
         return self.states[state][self.variables.index(variable)]
 
     def value(self, split: Split) -> Value:

@@ -185,7 +185,7 @@ def check_steps(
     when TLC's report does not add up.
     """
     begin = monotonic()
-    batch = Batch.of(steps)
+    batch = Batch.from_steps(steps)
     session = _Session(frame, batch, options)
     chunks = [
         batch.rows[start : start + options.chunk]

@@ -99,7 +99,7 @@ class Batch:
         self._encoded: dict[int, bytes] = {}
 
     @classmethod
-    def of(cls, steps: StepTable | EncodedSteps | Iterable[Step]) -> Batch | EncodedBatch:
+    def from_steps(cls, steps: StepTable | EncodedSteps | Iterable[Step]) -> Batch | EncodedBatch:
         """The batch of steps in any of their forms."""
         if isinstance(steps, EncodedSteps):
             return EncodedBatch(steps)

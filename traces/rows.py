@@ -64,7 +64,7 @@ class Words(NamedTuple):
         )
         return found
 
-    def of(self, row: int) -> Any:
+    def word(self, row: int) -> Any:
         code = int(self.codes[row])
         return None if code == NULL else self.names[code]
 
@@ -267,32 +267,32 @@ def _operation(
     rows: Rows, index: int, of: list[int], values: tuple[list[Any], list[Any]]
 ) -> Operation:
     row = of[0]
-    f = rows.f.of(row)
+    f = rows.f.word(row)
     assert f is not None
     completed = int(rows.completed[row])
     told: dict[str, Any] = {}
     if f == "append":
         offset = int(rows.offset[row])
-        told = {"argument": values[0][row], "key": rows.key.of(row)}
+        told = {"argument": values[0][row], "key": rows.key.word(row)}
         told["result"] = None if offset == NULL else offset
     elif f == "fetch":
         begin, end = rows.splits[row], rows.splits[row + 1]
         shown = tuple(zip(rows.offsets[begin:end].tolist(), values[1][begin:end], strict=True))
-        told = {"key": rows.key.of(row), "result": shown if rows.answered[row] else None}
+        told = {"key": rows.key.word(row), "result": shown if rows.answered[row] else None}
         for name, column in (("argument", rows.offset), ("to", rows.to), ("end", rows.end)):
             told[name] = None if column[row] == NULL else int(column[row])
     elif f in LOG_OPERATIONS:
         end = int(rows.end[row])
-        told = {"key": rows.key.of(row), "result": None if end == NULL else end}
+        told = {"key": rows.key.word(row), "result": None if end == NULL else end}
     else:
-        keys = tuple([rows.key.of(each) for each in of if rows.key.codes[each] != NULL])
-        pairs = tuple([(rows.key.of(each), int(rows.offset[each])) for each in of])
-        group_name = rows.group.of(row)
+        keys = tuple([rows.key.word(each) for each in of if rows.key.codes[each] != NULL])
+        pairs = tuple([(rows.key.word(each), int(rows.offset[each])) for each in of])
+        group_name = rows.group.word(row)
         bare = {"subscribe": keys, "assign": keys, "crash": None, "committed": group_name}
         told["argument"] = bare.get(f, (group_name, pairs if f in OFFSETS else keys))
         if f in ("subscribe", "assign"):
             told["result"] = True if rows.answered[row] else None
-        if f == "committed" and rows.outcome.of(row) == OK:
+        if f == "committed" and rows.outcome.word(row) == OK:
             told["result"] = pairs if keys else ()
     return Operation(
         index=index,
@@ -300,11 +300,11 @@ def _operation(
         f=f,
         invoked=int(rows.invoked[row]),
         completed=None if completed == NEVER else completed,
-        outcome=rows.outcome.of(row) or FAIL,
+        outcome=rows.outcome.word(row) or FAIL,
         group=int(rows.operation[row]),
         line=int(rows.line[row]),
-        error=rows.error.of(row),
-        isolation=rows.isolation.of(row),
-        mark=rows.mark.of(row),
+        error=rows.error.word(row),
+        isolation=rows.isolation.word(row),
+        mark=rows.mark.word(row),
         **told,
     )

@@ -293,12 +293,12 @@ def _on_spark(
     tasks = min(len(sources), TASKS)
     task = partial(_judge_share, work, tuple(sources), tasks)
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         meter.update(len(sources) * done // tasks)
 
     schema = pa.schema([("source", pa.int64()), ("outcome", pa.binary())])
     with backend_of("spark", master, 0) as place:
-        rows = place.run(task, tasks, schema, told).sort_by("source")
+        rows = place.run(task, tasks, schema, report).sort_by("source")
     for source, outcome in zip(sources, rows["outcome"], strict=True):
         yield source, pickle.loads(outcome.as_py())
 

@@ -67,7 +67,9 @@ class _Graph:
         dump = self.matcher.dump
         path = [self.initial, *[self.target[edge] for edge in self.way(state)]]
         return [
-            State(number, "", {name: dump.value(dump.of(each, name)) for name in dump.variables})
+            State(
+                number, "", {name: dump.value(dump.split_of(each, name)) for name in dump.variables}
+            )
             for number, each in enumerate(path, 1)
         ]
 

@@ -184,7 +184,7 @@ class RunSource(NamedTuple):
     def made(self, chooser: Chooser, recorder: Recorder) -> RunResult:
         """Raises ValueError: no such scenario, bug or option."""
         of = family(self.scenario)
-        memo = _memos.of((of.key, self.bug), lambda: of.memo(self.bug, True))
+        memo = _memos.memo((of.key, self.bug), lambda: of.memo(self.bug, True))
         simulate(of, chooser, memo, recorder, 0, self.genome.seed, self.options).take_apart()
         return recorder.results[0]
 

@@ -173,7 +173,7 @@ class Played:
     def _steps(self) -> int:
         return len(self.schedule.recorder.steps.items)
 
-    def told(self) -> list[list[str]]:
+    def outcomes(self) -> list[list[str]]:
         """For each move, what the steps that it led to sent, or why they ignored their input."""
         settle(self.schedule)
         known = len(self._told)
@@ -207,7 +207,7 @@ class Played:
             "bug": script.bug,
             "options": dict(script.options),
             "moves": self.moves,
-            "told": self.told(),
+            "told": self.outcomes(),
             "nodes": [
                 {
                     "name": name,

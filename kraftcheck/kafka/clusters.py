@@ -153,10 +153,10 @@ def record(
     ):
         begin = monotonic()
 
-        def told(doing: str) -> None:
+        def report(doing: str) -> None:
             meter.update(min(round(monotonic() - begin), round(wanted.seconds)), doing)
 
-        recording = work(address, wanted, out, cluster, told=told)
+        recording = work(address, wanted, out, cluster, told=report)
     end = "complete" if recording.complete else f"INCOMPLETE: {_why_incomplete(recording)}"
     screen.line(f"{out / HISTORY}: {recording.lines} lines in {recording.seconds} s, {end}")
     if recording.held:

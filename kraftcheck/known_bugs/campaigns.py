@@ -265,12 +265,12 @@ def run(
     total, done = sum(1 for _ in pieces(entries, asked)), 0
     with exits.resumable(), screen.progress("campaigns", total) as meter:
 
-        def told(piece: Piece, found: Found) -> None:
+        def report(piece: Piece, found: Found) -> None:
             nonlocal done
             done += 1
             meter.update(done, f"{piece.entry.id}, seed {piece.seed}")
 
-        complete = measure(entries, asked, told)
+        complete = measure(entries, asked, report)
     if "tlc" in oracles:
         manifest = read_manifest(SPECS / "models.toml")
         options = RunOptions(jar=find_jar(jar), java=find_java(java))

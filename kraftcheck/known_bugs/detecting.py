@@ -175,7 +175,7 @@ def _in_runs(entry: Bug, oracle: Oracle, asked: Asked, stored: dict[str, Witness
     folder = asked.out / entry.id / oracle
     if witness.schedule:
         return _in_schedule(entry, oracle, folder, schedules.stored(witness.schedule))
-    hunt = witness.of(hunt)
+    hunt = witness.hunt_of(hunt)
     place = record_numbers(folder, hunt, KINDS[oracle], [witness.run])
     numbers = range(witness.run, witness.run + 1)
     return _judged(entry, oracle, place, lambda: never_there(entry, hunt, numbers))

@@ -112,7 +112,7 @@ class _Campaign:
             number, self.next = self.next, self.next + 1
             run = self.hunt.run(WATCHED, number)
             constants: Any = run.result.constants
-            named = (allowed.name(constants, step) for step in departures.of(run))
+            named = (allowed.name(constants, step) for step in departures.departures(run))
             keys = [key for key in named if key is not None and allowed.refuses(key) is not False]
             if keys:
                 self.suspects[number] = keys

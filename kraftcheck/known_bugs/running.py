@@ -81,13 +81,13 @@ def run(
     begin, done = monotonic(), 0
     with screen.progress("detections", total) as meter:
 
-        def told(detection: Detection) -> None:
+        def report(detection: Detection) -> None:
             nonlocal done
             done += 1
             screen.line(columns.row(_cells(detection)))
             meter.update(min(done, total), f"{detection.bug} {detection.oracle}")
 
-        found = detect(entries, asked, known, options, told)
+        found = detect(entries, asked, known, options, report)
     if replay:
         for each in chosen(found):
             for line in told_again(each, out):

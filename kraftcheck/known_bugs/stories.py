@@ -256,7 +256,7 @@ def changes(before: State, after: State, counts_anew: bool = False) -> Iterator[
             leads = not isinstance(new, Record) or new.get("role", "Leader") == "Leader"
             leaves = [leaf for leaf in leaves if leads or not leaf.is_counted_anew]
         if leaves:
-            yield f"{name}: {'; '.join(leaf.told(counts_anew) for leaf in leaves)}"
+            yield f"{name}: {'; '.join(leaf.words(counts_anew) for leaf in leaves)}"
 
 
 class _Leaf(NamedTuple):
@@ -270,7 +270,7 @@ class _Leaf(NamedTuple):
     def is_counted_anew(self) -> bool:
         return self.path.rpartition(".")[2] == "partitionEpoch"
 
-    def told(self, counts_anew: bool) -> str:
+    def words(self, counts_anew: bool) -> str:
         text = f"{self.path} {short(self.old)} -> {short(self.new)}".lstrip()
         falls = counts_anew and self.is_counted_anew and self.new < self.old
         return f"{text} (renumbered)" if falls else text

@@ -89,7 +89,7 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     schedule: str = ""
     """The name of the schedule of moves that it is instead (schedules.py); its run is 0."""
 
-    def of(self, hunt: Hunt) -> Hunt:
+    def hunt_of(self, hunt: Hunt) -> Hunt:
         """The hunt whose run of this number it is."""
         options = {**hunt.options, **self.options}
         return msgspec.structs.replace(hunt, seed=self.seed, options=options)

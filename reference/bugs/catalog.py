@@ -169,12 +169,12 @@ def substitution(
     if consulted is not None:
         replacement = probed(replacement, BASES[replaced].names, replaced, consulted)
 
-    def of(base: type[Any]) -> type[Any]:
+    def substituted(base: type[Any]) -> type[Any]:
         if base is replaced:
             return replacement
         return joined(base, replacement) if issubclass(base, replaced) else base
 
-    return of
+    return substituted
 
 
 def joined(base: type[Any], replacement: type[Any]) -> type[Any]:

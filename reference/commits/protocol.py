@@ -204,7 +204,7 @@ COMMITS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=groups.unpromised,
-        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.told),
+        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.operations),
         at_once=lambda message: isinstance(
             message,
             GroupHeartbeat

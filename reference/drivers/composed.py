@@ -111,19 +111,19 @@ class ComposedMemo:
         }
 
     @property
-    def told(self) -> set[str] | None:
-        return next(iter(self._memos.values())).told
+    def rule_answers(self) -> set[str] | None:
+        return next(iter(self._memos.values())).rule_answers
 
-    @told.setter
-    def told(self, told: set[str] | None) -> None:
+    @rule_answers.setter
+    def rule_answers(self, told: set[str] | None) -> None:
         for memo in self._memos.values():
-            memo.told = told
+            memo.rule_answers = told
 
     @property
     def steps(self) -> int:
         return sum(memo.steps for memo in self._memos.values())
 
-    def of(self, component: str) -> NodeMemo:
+    def memo_of(self, component: str) -> NodeMemo:
         return self._memos[self.composition.parts[component].name]
 
     def forget(self) -> None:
@@ -197,7 +197,7 @@ class ComposedSimulation(Circular):
         self._options, self._chooser, self._recorder = options, chooser, recorder
         self._components = {
             name: _Component(
-                self, at, name, getattr(options, name), chooser, memo.of(name), recorder
+                self, at, name, getattr(options, name), chooser, memo.memo_of(name), recorder
             )
             for at, name in enumerate(self.composition.parts)
         }

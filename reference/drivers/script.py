@@ -81,7 +81,7 @@ class ScriptedRun(ToldRun):
     def __init__(
         self, protocol: Protocol, options: Any, bug: str | None, memo: NodeMemo | None = None
     ) -> None:
-        memo = memo or memos.of((protocol.name, bug), lambda: NodeMemo(protocol, bug))
+        memo = memo or memos.memo((protocol.name, bug), lambda: NodeMemo(protocol, bug))
         super().__init__(options, memo)
         self._unheard = False
         """Whether all is lost that the step sends."""

@@ -445,7 +445,7 @@ GROUPS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=unpromised,
-        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.told),
+        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.operations),
         at_once=lambda message: isinstance(message, GroupHeartbeat),
         disturbances={
             GroupSessionTimeout: (0, 20, 100),

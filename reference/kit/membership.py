@@ -1,6 +1,6 @@
 """What a group's run tells of its members, declared once for each protocol that has a group.
 
-    Membership(...).told    is the `told` of a `ClientPromise` (kit/protocol.py)
+    Membership(...).operations    is the `told` of a `ClientPromise` (kit/protocol.py)
 
 Each partition is an object of its own, as the group reads it. Of it are told what members were
 given and gave up, what they read and committed, and what the coordinator's log says that they have;
@@ -39,9 +39,9 @@ class Membership(NamedTuple):
     by_generation: bool = False
     """What a record of the log leaves out, its member gives up later, when it joins again."""
     more: Mapping[type[Any], Callable[[Any, int, Any, Any, Outcome], Told]] = {}
-    """By input of a member, what else is told, as `told` has it."""
+    """By input of a member, what else is told, as `operations` has it."""
 
-    def told(self, constants: Any, node: int, row: Any, input: Any, outcome: Outcome) -> Told:
+    def operations(self, constants: Any, node: int, row: Any, input: Any, outcome: Outcome) -> Told:
         """What a step tells."""
         if not self.promised(constants):
             return

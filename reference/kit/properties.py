@@ -111,12 +111,12 @@ def of_state(state_of: Callable[[Any, Any], Any]) -> Callable[..., Property]:
         of_steps = len(signature(check).parameters) == 2
         view.fields.update(dict.fromkeys(looks_at))
 
-        def asked(constants: Any, before: Any, after: Any) -> str | None:
+        def checked(constants: Any, before: Any, after: Any) -> str | None:
             old, new = state_of(constants, before), state_of(constants, after)
             return check(old, new) if of_steps else check(new)
 
         means, misses = sentence_and_misses(check)
-        return Property(name, means, asked, misses, view, check, of_steps, looks_at)
+        return Property(name, means, checked, misses, view, check, of_steps, looks_at)
 
     return named
 
@@ -130,16 +130,16 @@ def of_each_broker(
     are asked.
     """
 
-    def of(each: Invariant) -> Property:
-        def asked(constants: Any, before: Any, after: Any) -> str | None:
+    def property_of(each: Invariant) -> Property:
+        def checked(constants: Any, before: Any, after: Any) -> str | None:
             for b in brokers(constants):
                 if found := each.check(before[b], after[b]):
                     return f"broker {b}: {found}"
             return None
 
-        return Property(each.name, each.sentence, asked, each.misses)
+        return Property(each.name, each.sentence, checked, each.misses)
 
-    return tuple([of(each) for each in declared])
+    return tuple([property_of(each) for each in declared])
 
 
 class Due:

@@ -17,7 +17,7 @@ class WrittenOnce:
         self._known: dict[tuple[str | int, ...], Sequence[z3.BoolRef]] = {}
         self._kept: list[z3.ExprRef] = []
 
-    def of(
+    def parts(
         self, kind: str, write: Callable[[], Iterable[z3.BoolRef]], *at: z3.ExprRef
     ) -> Sequence[z3.BoolRef]:
         """The parts of this kind about these terms; `write` makes them the first time."""

@@ -119,7 +119,7 @@ class Quorum41Handlers(QuorumHandlers):
         records = self.fetched_records(row, m)
         return self.fetch_response(row, m, records, NO_DIVERGENCE, row.high_watermark)
 
-    def told(self, before: Row, row: Row) -> tuple[FetchRequest, ...]:
+    def woken(self, before: Row, row: Row) -> tuple[FetchRequest, ...]:
         """When the high watermark moves, all who wait are told."""
         if row.high_watermark != before.high_watermark:
             return row.parked
@@ -158,7 +158,7 @@ class Quorum41Handlers(QuorumHandlers):
 
     def _telling(self, before: Any, row: Any) -> tuple[Any, list[Message]]:
         """The row without those who are told, and what they are told."""
-        told = self.told(before, row)
+        told = self.woken(before, row)
         after = replace(row, parked=tuple(m for m in row.parked if m not in told))
         return after, [self.fetch_answer(after, m) for m in told]
 
@@ -177,7 +177,7 @@ class Quorum41Handlers(QuorumHandlers):
         ready = [p for p in self._others[n] if row.connections[self._position[p]] == READY]
         return [(p,) for p in ready] or [()]
 
-    def asked(self, n: int, before: Any, row: Any) -> list[Peers]:
+    def peers_asked(self, n: int, before: Any, row: Any) -> list[Peers]:
         if row.role == "Leader" and not self.leads_same_epoch(before, row):
             return [self._others[n]]
         if row.role == "Unattached":
@@ -189,7 +189,9 @@ class Quorum41Handlers(QuorumHandlers):
         return [self.owed(n, row)]
 
     def finish(self, n: int, before: Any, row: Any, *replies: Message) -> Outcome:
-        return self.finish_asking(n, before, row, replies, self.choose(self.asked(n, before, row)))
+        return self.finish_asking(
+            n, before, row, replies, self.choose(self.peers_asked(n, before, row))
+        )
 
     def handle_request_timeout(self, n: int, row: Any, input: RequestTimeout) -> Outcome | None:
         """A follower whose leader has not answered in time asks anybody."""

@@ -69,10 +69,10 @@ def _history(constants: Any, before: Mapping[int, Any], after: Mapping[int, Any]
 def _checked(check: Check) -> Check:
     """Asked with what a property of runs is asked with."""
 
-    def asked(constants: Any, before: Mapping[int, Any], after: Mapping[int, Any]) -> str | None:
+    def checked(constants: Any, before: Mapping[int, Any], after: Mapping[int, Any]) -> str | None:
         return check(_of_voters(before), _of_voters(after), after[HISTORY])
 
-    return asked
+    return checked
 
 
 PROPERTIES: Final = tuple(

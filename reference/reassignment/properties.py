@@ -297,12 +297,12 @@ def spread_over_racks(constants: Constants, before: TopicRow, after: TopicRow) -
 
 
 def _checked(check: Callable[..., str | None]) -> Callable[..., str | None]:
-    def asked(
+    def checked(
         constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> str | None:
         return check(constants, before[CONTROLLER], after[CONTROLLER], after[HISTORY])
 
-    return asked
+    return checked
 
 
 PROPERTIES: Final[tuple[Property, ...]] = tuple(

@@ -112,7 +112,7 @@ def simulate_genomes(
     found = family(scenario)
     told: set[str] = set()
     memo = _memo(found, bug, watched=True)
-    memo.told = told
+    memo.rule_answers = told
     recorder = Recorder(first_run)
     made: list[Choices] = []
     with watched(rules_of(scenario, options or {}), told.add):
@@ -199,7 +199,7 @@ def _memo(of: Family, bug: str | None, watched: bool = False) -> Any:
     Where rules are watched it is kept apart, since of a step that was worked out before nothing is
     told.
     """
-    return _memos.of((of.key, bug, watched), lambda: of.memo(bug, True))
+    return _memos.memo((of.key, bug, watched), lambda: of.memo(bug, True))
 
 
 def steps_worked_out(scenario: str) -> int:

@@ -44,12 +44,12 @@ def watched(of: tuple[type[Any], ...], tell: Callable[[str], None]) -> Iterator[
 def _telling(
     name: str, decide: Callable[..., Any], tell: Callable[[str], None]
 ) -> Callable[..., Any]:
-    def told(*arguments: Any) -> Any:
+    def watched(*arguments: Any) -> Any:
         answer = decide(*arguments)
         tell(f"{name}: {_answer(answer)}")
         return answer
 
-    return told
+    return watched
 
 
 def _answer(answer: Any) -> str:

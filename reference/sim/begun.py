@@ -75,7 +75,7 @@ class Mail:
         link = self._sent[number][:2]
         return not self._once(*link) or number > self._latest.get(link, -1)
 
-    def of(self, number: int) -> tuple[int, KnownInput]:
+    def message(self, number: int) -> tuple[int, KnownInput]:
         """To whom, and what."""
         return self._sent[number][1:]
 
@@ -88,7 +88,7 @@ class Mail:
         """Of the copy of a message that may come next: one that has not come, or again."""
         for again in (False, True):
             for number in self.deliverable(again):
-                if self.of(number) == (destination, message):
+                if self.message(number) == (destination, message):
                     return number
         return None
 

@@ -119,7 +119,7 @@ class Machine(ABC):
 
         Remembered steps are in `state.steps`, where whoever takes many looks first.
         """
-        told = self._memo.told
+        told = self._memo.rule_answers
         if told is not None:
             told.clear()
         row, elsewhere = state.known.row, self._memo.elsewhere
@@ -183,12 +183,12 @@ class Memo(ABC, Generic[M]):
         self.interner = Interner()
         self.steps = 0
         """How many steps were worked out."""
-        self.told: set[str] | None = None
+        self.rule_answers: set[str] | None = None
         """Where rules tell their answers while they are watched; of a step they go with it."""
         self.elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any] | None = None
         self._machines: dict[Any, M] = {}
 
-    def asked(self, elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any]) -> Self:
+    def taking(self, elsewhere: Callable[[int, Any, Any, Callable[..., Any]], Any]) -> Self:
         """Take steps elsewhere from now on, and remember none.
 
         What comes of one may depend on more than the row.
@@ -226,7 +226,7 @@ class Memos:
         self._known: dict[Hashable, Any] = {}
         self._freed: Counter[Hashable] = Counter()
 
-    def of(self, key: Hashable, new: Callable[[], T]) -> T:
+    def memo(self, key: Hashable, new: Callable[[], T]) -> T:
         """The memo of this key; the first time, a new one."""
         memo: Any = self._known.get(key)
         if memo is not None and memo.steps > self._most:

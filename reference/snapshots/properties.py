@@ -168,12 +168,12 @@ def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | No
 
 
 def _of_voters(each: Property) -> Property:
-    def asked(
+    def checked(
         constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> str | None:
         return each.check(constants, rows_of_voters(before), rows_of_voters(after))
 
-    return each._replace(check=asked)
+    return each._replace(check=checked)
 
 
 _own: Final = {each.name: each for each in voters.of_runs(_property)}

@@ -109,7 +109,7 @@ class Names:
         self._names: dict[Any, str] = {}
         self._taken: dict[str, int] = {}
 
-    def of(self, value: Any) -> str:
+    def name(self, value: Any) -> str:
         name = self._names.get(value)
         if name is None:
             words = self._words(value)

@@ -97,12 +97,12 @@ def _of_quorum(check: Callable[..., str | None]) -> None:
     """Declares a property of the quorum's as one of this protocol."""
     own = next(each for each in quorum.INVARIANTS if each.check is check)
 
-    def asked(before: Rows, after: Rows, committed: VotersLog) -> str | None:
+    def checked(before: Rows, after: Rows, committed: VotersLog) -> str | None:
         history = quorum.QuorumHistory({}, committed)
         return own.check(rows_of_quorum(before), rows_of_quorum(after), history)
 
-    asked.__name__, asked.__doc__ = check.__name__, check.__doc__
-    _property(own.kind)(asked)
+    checked.__name__, checked.__doc__ = check.__name__, check.__doc__
+    _property(own.kind)(checked)
 
 
 _of_quorum(quorum.no_illegal_state)
@@ -334,16 +334,16 @@ def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | No
 def of_runs(declared: Declared) -> tuple[Property, ...]:
     """Properties of rows and of what was committed, as those of runs."""
 
-    def of(each: Invariant) -> Property:
-        def asked(
+    def property_of(each: Invariant) -> Property:
+        def checked(
             constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
         ) -> str | None:
             rows = [{n: of[n] for n in constants.nodes} for of in (before, after)]
             return each.check(constants, *rows, after[HISTORY])
 
-        return Property(each.name, each.sentence, asked, each.misses)
+        return Property(each.name, each.sentence, checked, each.misses)
 
-    return tuple([of(each) for each in declared.all])
+    return tuple([property_of(each) for each in declared.all])
 
 
 PROPERTIES: Final[tuple[Property, ...]] = of_runs(_property)

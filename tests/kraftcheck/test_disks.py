@@ -33,7 +33,7 @@ from kraftcheck.kafka.disks.partition import judge
 from kraftcheck.osutil.files import open_file
 from tests.kafka.disks.written import (
     SECOND,
-    Told,
+    Laid,
     bytes_of,
     write_broker,
     write_lines,
@@ -86,7 +86,7 @@ def test_z140_is_seen_on_the_disk_of_the_follower(kafka: Path) -> None:
 
 def test_of_many_alike_the_first_are_told(tmp_path: Path) -> None:
     partition = write_broker(tmp_path)
-    write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
+    write_segment(partition, 7, [*SECOND, *[Laid(12 + 2 * i, epoch=3) for i in range(1, 20)]])
     done = asked(tmp_path)
     assert done.exit_code == 1 and done.output.count("NoHole") == 6
     assert "and 14 more of NoHole in" in done.output
@@ -97,7 +97,7 @@ def test_of_very_many_alike_so_many_are_kept(
 ) -> None:
     monkeypatch.setattr("kraftcheck.kafka.disks.partition.FINDINGS_MAX", 10)
     partition = write_broker(tmp_path)
-    write_segment(partition, 7, [*SECOND, *[Told(12 + 2 * i, epoch=3) for i in range(1, 20)]])
+    write_segment(partition, 7, [*SECOND, *[Laid(12 + 2 * i, epoch=3) for i in range(1, 20)]])
     (replica,) = json.loads(asked(tmp_path, "--json").stdout)["partitions"][0]["replicas"]
     said = [each["said"] for each in replica["findings"] if each["invariant"] == "NoHole"]
     assert len(said) == 11 and said[-1] == "and 9 more"
@@ -106,7 +106,7 @@ def test_of_very_many_alike_so_many_are_kept(
 def test_a_hole_in_a_partition_that_lies_alone_is_unknown(tmp_path: Path) -> None:
     """A copy of one partition: whether it is compacted its broker's checkpoints would say."""
     partition = write_broker(tmp_path / "b")
-    write_segment(partition, 7, [*SECOND, Told(14, epoch=3)])
+    write_segment(partition, 7, [*SECOND, Laid(14, epoch=3)])
     assert asked(partition).exit_code == 1
     alone = tmp_path / "copied" / "t-0"
     shutil.copytree(partition, alone)
@@ -186,7 +186,7 @@ def parted(folder: Path) -> list[Path]:
     """Two brokers, the second with another record where the first has a committed one."""
     for name in ("b1", "b2"):
         write_broker(folder / name)
-    write_segment(folder / "b2" / "t-0", 7, [*SECOND[:3], Told(10, epoch=4)])
+    write_segment(folder / "b2" / "t-0", 7, [*SECOND[:3], Laid(10, epoch=4)])
     write_lines(folder / "b1" / "log-start-offset-checkpoint", ["t 0 3"])
     return [folder / name for name in ("b1", "b2")]
 
@@ -307,7 +307,7 @@ BAD: dict[str, tuple[Plant, int, str]] = {
     "an epoch that is none": (text(EPOCHS, "0\n1\nx 0\n"), 1, f"{EPOCHS}: line 3 is not of 2"),
     "a cut index": (with_bytes(f"t-0/{0:020}.index", 24, b"1"), 1, ".index at byte 24: 25 bytes"),
     "an offset beyond all": (
-        with_bytes(LOG, 0, bytes_of(Told((1 << 63) - 1, records=9))), 1, "ends before it begins"
+        with_bytes(LOG, 0, bytes_of(Laid((1 << 63) - 1, records=9))), 1, "ends before it begins"
     ),
     "a log with another name": (swapped("t-0/x.log", Path.touch), 0, "t-0/x.log: is not an offset"),
     "an offset of 64 bits": (

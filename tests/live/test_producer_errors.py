@@ -66,7 +66,7 @@ PLANTS: Final = {
 """What becomes of the producer that is told its errors."""
 
 
-class Told(NamedTuple):
+class ProducerAnswer(NamedTuple):
     """What was asked, the error, and what became of the producer."""
 
     asked: str
@@ -74,32 +74,32 @@ class Told(NamedTuple):
     becomes: str
 
 
-def seen(repo_root: Path, own: Path | None = None) -> dict[int, list[Told]]:
+def seen(repo_root: Path, own: Path | None = None) -> dict[int, list[ProducerAnswer]]:
     """By version; own: a folder of classes that come before Kafka's."""
     errors = dict.fromkeys(error for error, _, _ in told_by_rule(repo_root))
     path = class_path(DEFAULT, own, OF)
     words = [program("java"), *SHORT, "-cp", ":".join(path.entries), path.host, *errors]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found: dict[int, list[Told]] = {1: [], 2: []}
+    found: dict[int, list[ProducerAnswer]] = {1: [], 2: []}
     for line in done.stdout.splitlines():
         said = json.loads(line)
         assert not said["thrown"], line
-        found[said["version"]].append(Told(said["asked"], said["error"], said["becomes"]))
+        found[said["version"]].append(ProducerAnswer(said["asked"], said["error"], said["becomes"]))
     return found
 
 
-def otherwise(told: list[Told]) -> set[Told]:
+def otherwise(told: list[ProducerAnswer]) -> set[ProducerAnswer]:
     return {each for each in told if RULE[each.asked](each.error) != each.becomes}
 
 
-def written(repo_root: Path) -> set[Told]:
+def written(repo_root: Path) -> set[ProducerAnswer]:
     """What the table has."""
     text = (repo_root / "docs/witness-classes.md").read_text("utf-8")
     lines = text.partition(BEGIN)[2].partition(END)[0].strip().splitlines()[2:]
     cells = [[each.strip() for each in line.strip("|").split("|")] for line in lines]
     return {
-        Told(asked, error, becomes)
+        ProducerAnswer(asked, error, becomes)
         for asks, errors, becomes, *_ in cells
         for asked in asks.split(", ")
         for error in errors.split(", ")
@@ -122,5 +122,5 @@ def test_a_producer_that_does_otherwise_is_seen(repo_root: Path, tmp_path: Path)
         errors = plant.field.split(", ")
         for version, told in seen(repo_root, classes).items():
             asks = {each.asked for each in told} & set(plant.action.split(", "))
-            planted = {Told(asked, error, becomes) for asked in asks for error in errors}
+            planted = {ProducerAnswer(asked, error, becomes) for asked in asks for error in errors}
             assert otherwise(told) - known == planted, (plant.name, version)

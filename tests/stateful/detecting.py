@@ -139,7 +139,7 @@ class _Tally:
     def refused(self, refused: Refused) -> None:
         """An example that ended before, and before whatever failed."""
         self.found = self.ended[refused.number]
-        self.script = refused.said
+        self.script = refused.violating
 
 
 def machine_of(name: str, bug: str | None) -> type[RuleBasedStateMachine]:

@@ -26,7 +26,7 @@ class _Memo(QuorumMemo):
 def schedule_by(rules: type[QuorumRules], constants: Constants) -> Schedule:
     """A quorum that decides so."""
     key: Any = rules
-    return Schedule(constants, memo=memos.of(key, lambda: _Memo(rules)))
+    return Schedule(constants, memo=memos.memo(key, lambda: _Memo(rules)))
 
 
 __all__ = [

@@ -125,7 +125,7 @@ def search(machine: type[SteeredMachine], share: float = 1.0) -> None:
         _search(keeping(machine, relation), relation, share)
         if refused := _ask(relation, _most()):
             failure = refused.failure
-            give(failure, refused.said, KEPT)
+            give(failure, refused.violating, KEPT)
             raise failure
     except StepRejected as failure:
         shorten(failure, relation)

@@ -40,7 +40,7 @@ from tests.stateful.beginnings import KEPT
 WRITTEN = Path(beginnings.__file__).parent / beginnings.SHOWN
 
 
-class Told(PartitionSchedule):
+class NarratedSchedule(PartitionSchedule):
     """Tells every move that is made, as a beginning has it."""
 
     def __init__(self, options: PartitionOptions) -> None:
@@ -96,7 +96,7 @@ class Told(PartitionSchedule):
 
 def told(script: Script) -> list[str]:
     """The moves of a counterexample, as far as the correct rules allow them."""
-    schedule = Told(msgspec.convert(dict(script.options), PartitionOptions))
+    schedule = NarratedSchedule(msgspec.convert(dict(script.options), PartitionOptions))
     for words in script.moves:
         try:
             if not make(schedule, words):

@@ -36,7 +36,7 @@ from kraftcheck.reference.partition.types import INITIAL_OFFSET
 from kraftcheck.traces.cover.charts import keys_of
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
 from kraftcheck.traces.cover.models import CoverModel, dump_graph, of_scenario, read_covers, select
-from tests.stateful.shown_by_tlc import Told
+from tests.stateful.shown_by_tlc import NarratedSchedule
 from tla_utils.covering_classes import cover_classes
 
 WRITTEN = Path(beginnings.__file__).parent / beginnings.WALKED
@@ -178,7 +178,7 @@ def _comes_once(input: Any) -> bool:
 
 def told(options: dict[str, Any], walk: Sequence[Step]) -> list[str]:
     """A walk from where everybody knows the first leader, in words."""
-    schedule = Told(msgspec.convert(options, PartitionOptions))
+    schedule = NarratedSchedule(msgspec.convert(options, PartitionOptions))
     for node in schedule.brokers:
         schedule.do(node, MetadataUpdate(INITIAL_OFFSET, schedule.metadata))
     for at, step in enumerate(walk):

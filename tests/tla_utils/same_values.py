@@ -16,7 +16,7 @@ def differing(
     A state is the number of a step and the step: as text, and then as a value. Both are one state
     if their fingerprints are the same.
     """
-    as_text, as_values = Batch(text), Batch.of(values)
+    as_text, as_values = Batch(text), Batch.from_steps(values)
     rows = as_text.row_of_step
     definitions = as_text.definitions(rows).replace("SB_step(", "SB_text(")
     data = as_values.data(as_values.row_of_step)  # type: ignore[arg-type]

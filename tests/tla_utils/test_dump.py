@@ -27,10 +27,10 @@ def dumped(
 def test_states_are_split_and_edges_kept_as_often_as_they_stand(tmp_path: Path) -> None:
     dump = dumped(tmp_path, HEAD + FIRST + EDGE + SECOND + EDGE + TAIL)
     assert dump.variables == ("a", "b")
-    assert dump.value(dump.of(0, "a")) == frozenset({1, 2})
-    records = dump.value(dump.of(0, "b"))
+    assert dump.value(dump.split_of(0, "a")) == frozenset({1, 2})
+    records = dump.value(dump.split_of(0, "b"))
     assert [dict(r) for r in records] == [{"x": 1}, {"x": "]"}]  # type: ignore[union-attr,arg-type]
-    assert dump.value(dump.of(1, "b")) == ()
+    assert dump.value(dump.split_of(1, "b")) == ()
     assert (list(dump.source), list(dump.target)) == ([0, 0], [1, 1])
     assert dump.labels == ["Move"] and dump.initial == [0]
 

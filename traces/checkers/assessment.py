@@ -280,11 +280,11 @@ class Assessment:
             promised=self.promised(0),
             because=self.because(0),
             parts=parts,
-            anomalies=tuple(self.told()),
+            anomalies=tuple(self.reported()),
             staleness=tuple(self.staleness()),
         )
 
-    def told(self) -> Iterator[Anomaly]:
+    def reported(self) -> Iterator[Anomaly]:
         """The anomalies of all segments, the gravest first, those that are not allowed before."""
         found = [self._told(name) for name in self.anomalies.names]
         yield from (each for each in found if not each.allowed)

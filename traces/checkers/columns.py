@@ -348,7 +348,7 @@ def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
     found: list[tuple[int, int]] = []
     for _, of in groupby(at.tolist(), key=lambda row: int(rows.number[row])):
         row, *more = of
-        forgets = rows.f.of(row) == "crash" or rows.answered[row]
+        forgets = rows.f.word(row) == "crash" or rows.answered[row]
         named = [each for each in (row, *more) if rows.key.codes[each] != NULL]
         kept = set() if forgets else {int(who[each]) for each in named}
         for pair in of_process.get(int(rows.process[row]), ()):

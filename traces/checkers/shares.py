@@ -192,7 +192,7 @@ def sent_in(rows: Rows, settled: Rows) -> tuple[Sent, ...]:
     at = indices(known)
     since = np.where(rows.txn[at] == NULL, rows.completed[at], EVER)
     columns = (settled.offset[at], since, settled.number[at])
-    keys = map(settled.key.of, at.tolist())
+    keys = map(settled.key.word, at.tolist())
     found = zip(keys, *(each.tolist() for each in columns), strict=True)
     return tuple(sorted((Sent(*each) for each in found), key=lambda each: each.offset))
 

@@ -25,7 +25,7 @@ class Departures:
     def __init__(self) -> None:
         self._correct: dict[Any, Handlers] = {}
 
-    def of(self, run: Run) -> list[Step]:
+    def departures(self, run: Run) -> list[Step]:
         """Each departure of a run of one protocol, once, in the order of first occurrences."""
         constants = run.result.constants
         correct = self._correct.get(constants)

@@ -55,7 +55,7 @@ class Refused(NamedTuple):
         return rejection(self.step, list(self.script.moves))
 
     @property
-    def said(self) -> Script:
+    def violating(self) -> Script:
         """The script that says what it violates."""
         return replace(self.script, violates=self.failure.name)
 

@@ -120,12 +120,12 @@ class Matcher:
         dump, composition = self.dump, self.composition
         rows: list[int] = []
         for variable, nodes in composition.places:
-            rows += self._of_nodes(variable, dump.of(number, variable), nodes)
+            rows += self._of_nodes(variable, dump.split_of(number, variable), nodes)
         mask = 0
-        for piece in dump.of(number, "network").pieces:
+        for piece in dump.split_of(number, "network").pieces:
             mask |= 1 << self._bit_of_piece.setdefault(piece, len(self._bit_of_piece))
-        log = dump.of(number, composition.shared).pieces if composition.shared else ()
-        return tuple(rows), mask, dump.of(number, "spent").pieces[0], log
+        log = dump.split_of(number, composition.shared).pieces if composition.shared else ()
+        return tuple(rows), mask, dump.split_of(number, "spent").pieces[0], log
 
     def _of_nodes(self, name: str, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Give the pieces of a variable for these nodes, in their order.

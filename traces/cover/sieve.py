@@ -60,7 +60,7 @@ class _Fields(NamedTuple):
     same: tuple[str, ...]
     renamed: tuple[str, ...]
 
-    def told(self, item: Any) -> Mark:
+    def mark(self, item: Any) -> Mark:
         lengths = [
             len(value) if isinstance(value, tuple) else value if isinstance(value, bool) else None
             for value in [getattr(item, name) for name in self.renamed]
@@ -93,14 +93,14 @@ class _Marker:
             fields = self._fields(type(row), looked_at)
             known = self._plans[action] = (*action, constants_text(constants)), fields
         head, fields = known
-        return (*head, *fields.told(row))
+        return (*head, *fields.mark(row))
 
     def of_input(self, input: Any) -> Mark:
         fields = self._inputs.get(type(input))
         if fields is None:
             every = frozenset(input.__struct_fields__)
             fields = self._inputs[type(input)] = self._fields(type(input), every)
-        return (type(input).__name__, *fields.told(input))
+        return (type(input).__name__, *fields.mark(input))
 
     def _fields(self, struct: Any, among: frozenset[str]) -> _Fields:
         same = symmetry.unrenamed(struct)

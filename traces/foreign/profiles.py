@@ -92,7 +92,7 @@ class Profile(msgspec.Struct, frozen=True):
     def entries(self) -> tuple[Entry, ...]:
         return tuple(entry for part in self.parts for entry in part.entries)
 
-    def of(self, protocol: str) -> Profile:
+    def for_protocol(self, protocol: str) -> Profile:
         """As far as it is about one protocol."""
         parts = tuple(part for part in self.parts if part.protocol == protocol)
         return msgspec.structs.replace(self, parts=parts)
@@ -160,7 +160,7 @@ def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | No
     short = ".".join(version.split(".")[:2])
     for name in names(specs):
         profile = read_profile(name, specs)
-        if any(short in part.versions for part in profile.of(protocol).parts):
+        if any(short in part.versions for part in profile.for_protocol(protocol).parts):
             put = msgspec.structs.replace
             parts = tuple(
                 put(part, entries=tuple(each for each in part.entries if each.is_of(short)))

@@ -308,7 +308,7 @@ def _open_call(
             continue
         since = np.flatnonzero(callback[before:row]) + before
         mine = since[rows.process[since] == rows.process[row]]
-        member = rows.f.of(before) in MEMBER_OPERATIONS and rows.completed[before] == NEVER
+        member = rows.f.word(before) in MEMBER_OPERATIONS and rows.completed[before] == NEVER
         if not member and not (rows.completed[mine] >= rows.invoked[row]).any():
             what = f"process {rows.process[row]} asks while row {before + 1} is still open"
             return row, what

@@ -141,15 +141,15 @@ def _cell(text: str) -> Any:
 def _row(path: str, line: int, cells: Mapping[str, Any]) -> Row:
     """Raises HistoryError: what it must say is missing, or is not what it must be."""
 
-    def said(column: str) -> Any:
+    def cell(column: str) -> Any:
         found = (cells[name] for name in COLUMNS[column] if cells.get(name) is not None)
         return next(found, None)
 
-    op = str(said("op")).lower()
+    op = str(cell("op")).lower()
     if op not in APPENDS and op not in READS:
-        raise HistoryError(path, line, f"op is {shown(said('op'))}, not acked or consumed")
-    offset, value, partition = said("offset"), said("value"), said("partition") or 0
-    error = said("error")
+        raise HistoryError(path, line, f"op is {shown(cell('op'))}, not acked or consumed")
+    offset, value, partition = cell("offset"), cell("value"), cell("partition") or 0
+    error = cell("error")
     if type(offset) is not int and (offset is not None or op in READS or error is None):
         what = "is missing" if offset is None else f"is {shown(offset)}, not an integer"
         raise HistoryError(path, line, f"offset {what}")
@@ -159,13 +159,13 @@ def _row(path: str, line: int, cells: Mapping[str, Any]) -> Row:
         raise HistoryError(path, line, "no value: records have to be told apart")
     return Row(
         line=line,
-        client=said("client"),
+        client=cell("client"),
         is_append=op in APPENDS,
-        key=f"{said('topic') or 'topic'}-{partition}",
+        key=f"{cell('topic') or 'topic'}-{partition}",
         offset=offset,
         value=value,
-        time=_nanoseconds(path, line, said("time")),
-        sent=_nanoseconds(path, line, said("sent")),
+        time=_nanoseconds(path, line, cell("time")),
+        sent=_nanoseconds(path, line, cell("sent")),
         error=None if error is None else str(error),
     )
 

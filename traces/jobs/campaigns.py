@@ -253,7 +253,7 @@ class _Run:
                     made_or_read(work.trace, corpus, work.campaign, first, recorded_with)
                     for work, corpus in zip(works, corpora, strict=True)
                 ]
-                own = [work.of(first, last) for work in works]
+                own = [work.between(first, last) for work in works]
                 self._work_on_ranges(own, self.plan.runs - last, held)
                 if self.options.fail_fast and self.announced:
                     return

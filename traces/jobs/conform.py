@@ -120,7 +120,7 @@ class Course:
 
     @property
     def files(self) -> list[PartFiles]:
-        return [PartFiles.of(self.out, entry) for entry in self.manifest.parts]
+        return [PartFiles.from_entry(self.out, entry) for entry in self.manifest.parts]
 
     def facts(self) -> list[Facts]:
         return [_read_facts(part) for part in self.files]

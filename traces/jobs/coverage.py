@@ -61,7 +61,7 @@ def features(tables: Mapping[str, pa.Table]) -> pa.Table:
     """FEATURES of a part, by kind and name. Raises TraceError: an input that is none."""
     count, first = tally(tables)
     runs, steps, inputs = tables["runs"], tables["steps"], tables["inputs"]
-    run_of = ints(runs["run"])[Occurrences.of(runs).run_at]
+    run_of = ints(runs["run"])[Occurrences.from_runs(runs).run_at]
     met = np.flatnonzero(count > 0)
     first_run = run_of[first[met]] if len(met) else first[met]
     found = _MetFeatures(count[met], first_run)

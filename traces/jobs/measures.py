@@ -104,7 +104,7 @@ def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
     said = _said(tables["rows"])
     if said is None:
         return MEASURES.empty_table()
-    taken = Occurrences.of(runs)
+    taken = Occurrences.from_runs(runs)
     order = taken.by_thread
     step, thread = taken.step[order], taken.thread[order]
     before, after = ints(steps["before"])[step], ints(steps["after"])[step]

@@ -137,7 +137,7 @@ class Work(NamedTuple):
     def out(self) -> Path:
         return self.trace / JUDGED
 
-    def of(self, first_run: int, end: int) -> Work:
+    def between(self, first_run: int, end: int) -> Work:
         """The ranges among these runs."""
         own = [at for at, each in enumerate(self.ranges) if first_run <= each.first_run < end]
         return self._replace(
@@ -368,7 +368,7 @@ def _judged(
     lap: Callable[[str], None],
     learned: Learned | None,
 ) -> Receipt:
-    files = PartFiles.of(work.out, entry)
+    files = PartFiles.from_entry(work.out, entry)
     part = Part(tables)
     classes = examined(part, files, work.specs)
     slim = classes.slim()

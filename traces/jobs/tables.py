@@ -322,7 +322,7 @@ def _exploded(runs: pa.Table, column: str, name: str) -> pa.Table:
 def _occurrences(runs: pa.Table) -> tuple[Occurrences, dict[str, Any]]:
     """The steps of the runs, one after the other, and what is said of each whatever it was."""
     lengths, _ = lists(runs["steps"])
-    taken = Occurrences.of(runs)
+    taken = Occurrences.from_runs(runs)
     places = np.arange(len(taken.step)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return taken, {
         "run": ints(runs["run"])[taken.run_at],

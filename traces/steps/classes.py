@@ -159,7 +159,7 @@ class PartFiles(NamedTuple):
     runs: int
 
     @classmethod
-    def of(cls, out: Path, entry: PartEntry) -> PartFiles:
+    def from_entry(cls, out: Path, entry: PartEntry) -> PartFiles:
         return cls(out, entry.stem, entry.first_run, entry.runs)
 
     @property
@@ -192,7 +192,9 @@ def examine_part(
     spec's. Raises TraceError for a part that cannot be read.
     """
     entry = entries[number]
-    return examine(read_part(directory, entry), PartFiles.of(out, entry), specs, as_recorded)
+    return examine(
+        read_part(directory, entry), PartFiles.from_entry(out, entry), specs, as_recorded
+    )
 
 
 def examine(

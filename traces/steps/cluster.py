@@ -128,7 +128,7 @@ class _Commits:
         self._controllers: dict[int, Any] = {}
         """By component: the row of its controller, after its first step."""
 
-    def said(self, value: int) -> list[tuple[int, int]]:
+    def record_counts(self, value: int) -> list[tuple[int, int]]:
         """How many records a value has for each component."""
         inputs = self._part.inputs
         return [
@@ -248,7 +248,7 @@ class _Processes:
         for entry in row.log[self._known : max(self._known, row.high_watermark)]:
             self._known += 1
             lengths = dict(self._lengths[-1])
-            for component, records in self._decided.said(entry.value):
+            for component, records in self._decided.record_counts(entry.value):
                 lengths[component] = lengths.get(component, 0) + records
             self._lengths.append(lengths)
 

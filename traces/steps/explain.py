@@ -121,7 +121,7 @@ def join_part(
     """The rows of one part. Runs in a worker."""
     entry = entries[number]
     wanted = pa.array(keys, pa.binary(16))
-    of_part = pq.read_table(PartFiles.of(out, entry).keys, schema=KEYS)
+    of_part = pq.read_table(PartFiles.from_entry(out, entry).keys, schema=KEYS)
     of_part = of_part.filter(pc.is_in(of_part["key"], value_set=wanted))
     if not len(of_part):
         return JOINED.empty_table()

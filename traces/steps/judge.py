@@ -506,13 +506,13 @@ def _reports_of_workers(
 ) -> _Reports:
     given: deque[Group] = deque()
 
-    def asked() -> Iterator[tuple[str, pa.Table]]:
+    def noted() -> Iterator[tuple[str, pa.Table]]:
         for group in groups:
             given.append(group)
             yield group
 
     judged = partial(report_of, options=options, specs=specs, under=under)
-    for report in reports_of(asked(), folder, workers, judged):
+    for report in reports_of(noted(), folder, workers, judged):
         yield given.popleft(), report
 
 

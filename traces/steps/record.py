@@ -166,7 +166,7 @@ class Occurrences:
     components: int
 
     @classmethod
-    def of(cls, runs: pa.Table) -> Occurrences:
+    def from_runs(cls, runs: pa.Table) -> Occurrences:
         """From the table `runs` of a part."""
         lengths, steps = lists(runs["steps"])
         named, items = lists(runs["components"])

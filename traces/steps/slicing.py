@@ -386,7 +386,7 @@ class Relevance:
             if kind.beginning is not None
         }
 
-    def of(self, step: Step) -> Step:
+    def relevant(self, step: Step) -> Step:
         """The step as it is judged, as values."""
         judged = self.judged(step).step
         return judged._replace(

@@ -425,7 +425,7 @@ class Piece:
             known = self._forms[key] = self._place.encoded(renamed(renaming, self.value))
         return known
 
-    def told(self, nodes: Names) -> Names:
+    def order(self, nodes: Names) -> Names:
         """Order these nodes by what is said of them, which renaming does not change.
 
         Neither names of nodes nor values are in it. Empty where the same is said of all.
@@ -593,7 +593,7 @@ class Item:
         self._told: dict[Names, tuple[Names, ...]] = {}
         self._forms: dict[Renaming, bytes] = {}
 
-    def told(self, nodes: Names) -> tuple[Names, ...]:
+    def orders(self, nodes: Names) -> tuple[Names, ...]:
         """What its pieces say of each of these nodes, where it is not the same of all.
 
         Raises ValueError where it is not one of so many nodes.
@@ -602,7 +602,7 @@ class Item:
         if known is None:
             if self._counts - {len(nodes)}:
                 raise ValueError(f"a {self._layout.struct.__name__} of others")
-            told = [piece.told(nodes) for piece in self._telling]
+            told = [piece.order(nodes) for piece in self._telling]
             known = self._told[nodes] = tuple(filter(None, told))
         return known
 
@@ -833,7 +833,7 @@ class Canonicaliser:
 
     def _bijections(self, step: Step, outside: Sequence[Item]) -> Sequence[Names]:
         """Names for the nodes, in their order: the acting one is the first, the rest as signed."""
-        told = tuple([each.told(self._peers) for each in (*outside, *step.sent)])[: len(outside)]
+        told = tuple([each.orders(self._peers) for each in (*outside, *step.sent)])[: len(outside)]
         if not self._is_renamed(step):
             return (self._peers,)
         found = self._names.get((step.node, told))

@@ -50,7 +50,7 @@ class Acl(NamedTuple):
             return True
         return self.allows and operation == "Describe" and self.operation in _DESCRIBES
 
-    def told(self) -> Message:
+    def message(self) -> Message:
         return {
             "principal": f"User:{self.user}",
             "host": self.host,
@@ -90,7 +90,7 @@ class Acls:
         resources: dict[tuple[str, str, bool], Message] = {}
         for each in self._matching(request.body):
             found = resources.setdefault(each[:3], {**each.resource(), "acls": []})
-            found["acls"].append(each.told())
+            found["acls"].append(each.message())
         return {"error_code": ERRORS["NONE"], "resources": list(resources.values())}
 
     def create(self, request: Request) -> Message:
@@ -110,7 +110,7 @@ class Acls:
             gone = self._matching(asked)
             for each in gone:
                 del self._all[each]
-            told = [{**each.resource(), **each.told()} for each in gone]
+            told = [{**each.resource(), **each.message()} for each in gone]
             results.append({"error_code": ERRORS["NONE"], "matching_acls": told})
         return {"filter_results": results}
 
@@ -151,7 +151,7 @@ def _made(asked: Message) -> Acl | str:
 
 def _fits(acl: Acl, asked: Message) -> bool:
     """ResourcePatternFilter.matches, AccessControlEntryFilter.matches."""
-    told = {**acl.resource(), **acl.told()}
+    told = {**acl.resource(), **acl.message()}
     pattern = asked.get("pattern_type_filter", _LITERAL)
     name = asked["resource_name_filter"]
     if pattern not in (_ANY, _MATCH, told["pattern_type"]):

@@ -65,7 +65,7 @@ class Administrators:
         replicas that it has.
         """
 
-        def told(topic: Message, asked: Message) -> Message:
+        def slot_of(topic: Message, asked: Message) -> Message:
             partition = self._world.partition(topic["name"], asked["partition_index"])
             error, why = "NONE", None
             if partition is None:
@@ -81,7 +81,7 @@ class Administrators:
         return {
             "allow_replication_factor_change": allowed,
             "error_message": None,
-            "responses": by_topic(request.body["topics"], told),
+            "responses": by_topic(request.body["topics"], slot_of),
         }
 
     # --- Elections: C9
@@ -183,7 +183,7 @@ class Administrators:
         Each is as far as it has come in the metadata log of the partition that is on all of them.
         """
 
-        def told(topic: Message, asked: Message) -> Message:
+        def slot_of(topic: Message, asked: Message) -> Message:
             at = asked["partition_index"]
             known = (topic["topic_name"], at) == _METADATA
             slot: Message = {"partition_index": at, "leader_id": UNSET, "leader_epoch": UNSET}
@@ -191,7 +191,7 @@ class Administrators:
             slot["error_code"] = ERRORS["NONE" if known else "UNKNOWN_TOPIC_OR_PARTITION"]
             return slot | (self._quorum() if known else {})
 
-        topics = by_topic(request.body["topics"], told)
+        topics = by_topic(request.body["topics"], slot_of)
         nodes = [{"node_id": len(self._world.setup.brokers), "listeners": []}]
         return {"error_code": ERRORS["NONE"], "topics": topics, "nodes": nodes}
 
@@ -247,7 +247,7 @@ class Administrators:
     # --- Producers: KIP-664
 
     def _describe_producers(self, request: Request) -> Message:
-        def told(topic: Message, index: int) -> Message:
+        def slot_of(topic: Message, index: int) -> Message:
             of = self._world.topics.get(topic["name"])
             partition, error = self._data.find(of, index, request.broker, False)
             slot: Message = {"partition_index": index, "error_code": ERRORS[error]}
@@ -256,7 +256,7 @@ class Administrators:
                 slot["active_producers"] = self._producers(partition, request.broker)
             return slot
 
-        return {"topics": by_topic(request.body["topics"], told, "partition_indexes")}
+        return {"topics": by_topic(request.body["topics"], slot_of, "partition_indexes")}
 
     def _producers(self, partition: ServedPartition, broker: int) -> list[Message]:
         """What a replica's log says of each, whether it leads or not.

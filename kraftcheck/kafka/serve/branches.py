@@ -37,7 +37,7 @@ class BranchLog:
         self._end = end
 
     @classmethod
-    def of(cls, entries: Iterable[Record] = ()) -> BranchLog:
+    def from_records(cls, entries: Iterable[Record] = ()) -> BranchLog:
         listed = list(entries)
         return cls(_Branch(listed), len(listed))
 

@@ -54,7 +54,7 @@ class Closed(Exception):
 class Witness(Protocol):
     """Sees requests that are served, and answers that leave."""
 
-    def asked(self, world: ServedWorld, request: Request) -> None: ...
+    def requested(self, world: ServedWorld, request: Request) -> None: ...
     def answered(self, world: ServedWorld, request: Request, body: Message) -> None: ...
     def restored(self, partition: ServedPartition, batch: Batch) -> None: ...
     def committed(self, group: str, partition: ServedPartition, offset: int) -> None: ...
@@ -155,7 +155,7 @@ class Core:
         if request is None:
             return
         if self.witness is not None:
-            self.witness.asked(self.world, request)
+            self.witness.requested(self.world, request)
         if self.faults.moves:
             self.faults.meet(request)
         if request.delay_ms:

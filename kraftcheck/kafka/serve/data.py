@@ -134,7 +134,7 @@ class Data:
         fetch = Fetch(self, request, session.wanted if session else Sessions.wanted(body))
         fetch.session = session
         if fetch.read() or body["max_wait_ms"] <= 0 or not fetch.wanted:
-            return fetch.told()
+            return fetch.last_answer()
         return self.core.wait(fetch, body["max_wait_ms"])
 
     # --- ListOffsets: W13
@@ -158,14 +158,14 @@ class Data:
         name, index: what the topic's name and the partition's number are called.
         """
 
-        def told(topic: Message, asked: Message) -> Message:
+        def slot_of(topic: Message, asked: Message) -> Message:
             of, at = self.world.topics.get(topic[name]), asked[index]
             partition, error = self.find(of, at, request.broker, False)
             if partition is None or error != "NONE":
                 return {index: at, "error_code": ERRORS[error]}
             return {index: at, **answer(partition, asked)}
 
-        return {"topics": by_topic(request.body["topics"], told)}
+        return {"topics": by_topic(request.body["topics"], slot_of)}
 
     def _listed(
         self, partition: ServedPartition, broker: int, asked: Message, committed: bool
@@ -528,9 +528,9 @@ class Fetch(Waiting):
 
     def answer(self) -> Message:
         self.read()
-        return self.told()
+        return self.last_answer()
 
-    def told(self) -> Message:
+    def last_answer(self) -> Message:
         """The answer with what was read last."""
         session, read = self.session, self._read
         if session is not None:

@@ -117,16 +117,16 @@ class Groups:
         if self.log in news:
             for broker in self.log.brokers:
                 if self.log.row(broker).status == "Running":
-                    self.of(broker)
+                    self.coordinator_of(broker)
 
-    def of(self, broker: int) -> tuple[str, Coordinator | None]:
+    def coordinator_of(self, broker: int) -> tuple[str, Coordinator | None]:
         """The coordinator that a broker is, or why it is none."""
         error = not_leading(self.log, broker)
         if error != "NONE":
             return error, None
         known = self._coordinators.get(broker)
         if known is None or not known.is_active():
-            known = Coordinator(self, broker, self._records.of(broker))
+            known = Coordinator(self, broker, self._records.state_of(broker))
             self._coordinators[broker] = known
         return "NONE", known
 
@@ -137,7 +137,7 @@ class Groups:
     ) -> Message | Waiting:
         """Has a group do what is asked for."""
         id = request.body["group_id"]
-        error, coordinator = self.of(request.broker)
+        error, coordinator = self.coordinator_of(request.broker)
         if coordinator is None:
             return {"error_code": ERRORS[error]}
         group = coordinator.groups.get(id)
@@ -194,7 +194,7 @@ class Groups:
     def _consumer_heartbeat(self, request: Request) -> Message | Waiting:
         body = request.body
         id = body["group_id"]
-        error, coordinator = self.of(request.broker)
+        error, coordinator = self.coordinator_of(request.broker)
         if coordinator is None:
             return {"error_code": ERRORS[error]}
         group = coordinator.groups.get(id)
@@ -213,7 +213,7 @@ class Groups:
     # --- What is said of groups, and their end
 
     def _describe(self, request: Request) -> Message:
-        error, coordinator = self.of(request.broker)
+        error, coordinator = self.coordinator_of(request.broker)
         told = []
         for id in request.body["groups"]:
             group = coordinator.groups.get(id) if coordinator else None
@@ -227,7 +227,7 @@ class Groups:
         return {"groups": told}
 
     def _describe_consumers(self, request: Request) -> Message:
-        error, coordinator = self.of(request.broker)
+        error, coordinator = self.coordinator_of(request.broker)
         told = []
         for id in request.body["group_ids"]:
             group = coordinator.groups.get(id) if coordinator else None
@@ -240,7 +240,7 @@ class Groups:
 
     def _list(self, request: Request) -> Message:
         """Of this coordinator; who is none has none."""
-        _, coordinator = self.of(request.broker)
+        _, coordinator = self.coordinator_of(request.broker)
         body, told = request.body, []
         states = {state.lower() for state in body.get("states_filter", ())}
         kinds = {kind.lower() for kind in body.get("types_filter", ())}
@@ -255,7 +255,7 @@ class Groups:
         return {"groups": told}
 
     def _delete(self, request: Request) -> Message | Waiting:
-        error, coordinator = self.of(request.broker)
+        error, coordinator = self.coordinator_of(request.broker)
         results: list[Message] = []
         promise = Promise(request, hurries=True)
         left = 0
@@ -272,14 +272,14 @@ class Groups:
             del coordinator.groups[id]
             left += 1
 
-            def told(error: str, slot: Message = slot) -> None:
+            def finish(error: str, slot: Message = slot) -> None:
                 nonlocal left
                 slot["error_code"] = ERRORS[error]
                 left -= 1
                 if not left:
                     promise.tell({"results": results})
 
-            coordinator.write(GroupGone(*nobody(id)), told)
+            coordinator.write(GroupGone(*nobody(id)), finish)
         if not left:
             promise.tell({"results": results})
         return answered(promise)

@@ -96,7 +96,7 @@ def _ask(
     """Whether it was answered at once."""
     request = Request(_CONNECTION, broker, api, version, 0, "")
     request.body = body
-    seen.asked(core.world, request)
+    seen.requested(core.world, request)
     answer = core.served[api](request)
     if not isinstance(answer, dict):
         return False

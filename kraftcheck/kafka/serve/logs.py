@@ -56,7 +56,7 @@ class Followed(Generic[State]):
         self._at = 0
         self._state = fresh()
 
-    def of(self, broker: int) -> State:
+    def state_of(self, broker: int) -> State:
         row = self._log.row(broker)
         tenure = (broker, row.leader_epoch)
         if tenure != self._tenure:

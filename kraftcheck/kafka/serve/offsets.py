@@ -116,7 +116,7 @@ class Offsets:
 
     def _offset_commit(self, request: Request) -> Message | Waiting:
         def append(commit: Commit, slot: Message, record: Committed) -> None:
-            batch, told = wrapped(record), commit.told(slot)
+            batch, told = wrapped(record), commit.listener(slot)
             commit.appends.append(self._world.offsets, batch, -1, told)
 
         return self._committed(request, self._commit_error(request), append)
@@ -132,7 +132,7 @@ class Offsets:
             batch = wrapped(record, body["producer_id"], body["producer_epoch"])
             self._producers.append(
                 *(self._world.offsets, request.broker, batch, of, commit.appends),
-                commit.told(slot),
+                commit.listener(slot),
             )
 
         return self._committed(request, self._txn_error(request), append)
@@ -145,7 +145,7 @@ class Offsets:
     ) -> Message | Waiting:
         body, commit = request.body, Commit(self._core, request)
 
-        def told(topic: Message, asked: Message) -> Message:
+        def slot_of(topic: Message, asked: Message) -> Message:
             of, index = self._topic(topic), asked["partition_index"]
             slot: Message = {"partition_index": index}
             if refused != "NONE":
@@ -166,7 +166,7 @@ class Offsets:
                 append(commit, slot, record)
             return slot
 
-        commit.topics = by_topic(body["topics"], told)
+        commit.topics = by_topic(body["topics"], slot_of)
         if commit.is_ready():
             return commit.answer()
         return self._core.wait(commit, WRITE_MS)
@@ -174,7 +174,7 @@ class Offsets:
     def _txn_error(self, request: Request) -> str:
         """G32: who says that it is a member has to be one."""
         body = request.body
-        error, coordinator = self._groups.of(request.broker)
+        error, coordinator = self._groups.coordinator_of(request.broker)
         if coordinator is None:
             return error
         group = coordinator.groups.get(body["group_id"])
@@ -190,7 +190,7 @@ class Offsets:
     def _commit_error(self, request: Request) -> str:
         """G30, G31."""
         body = request.body
-        error, coordinator = self._groups.of(request.broker)
+        error, coordinator = self._groups.coordinator_of(request.broker)
         if coordinator is None:
             return error
         id, epoch = body["group_id"], body["generation_id_or_member_epoch"]
@@ -207,7 +207,7 @@ class Offsets:
     def _offset_delete(self, request: Request) -> Message | Waiting:
         """What no member subscribes to. Kafka's GroupMetadataManager and OffsetMetadataManager."""
         body = request.body
-        error, coordinator = self._groups.of(request.broker)
+        error, coordinator = self._groups.coordinator_of(request.broker)
         group = coordinator.groups.get(body["group_id"]) if coordinator else None
         if coordinator is not None:
             if not body["group_id"]:
@@ -218,7 +218,7 @@ class Offsets:
                 error = group.deletion_error()
         if coordinator is None or group is None or error != "NONE":
             return {"error_code": ERRORS[error]}
-        known = self._newest.of(request.broker).by_group.get(body["group_id"], {})
+        known = self._newest.state_of(request.broker).by_group.get(body["group_id"], {})
         told: dict[str, list[Message]] = {}
         gone: list[OffsetGone] = []
         asked = [(t["name"], p["partition_index"]) for t in body["topics"] for p in t["partitions"]]
@@ -269,20 +269,20 @@ class Offsets:
         return {"groups": groups}
 
     def _fetched(self, request: Request, said: Message) -> tuple[str, list[Message]]:
-        error, coordinator = self._groups.of(request.broker)
+        error, coordinator = self._groups.coordinator_of(request.broker)
         if coordinator is None:
             return error, []
         group = coordinator.groups.get(said["group_id"])
         if group is not None and (error := group.fetch_error(said)) != "NONE":
             return error, []
-        known = self._kept.of(request.broker).by_group.get(said["group_id"], {})
+        known = self._kept.state_of(request.broker).by_group.get(said["group_id"], {})
         asked = said["topics"]
         if asked is None:
             asked = self._all(known, request.version >= 10)
         views: tuple[Kept, ...] = ()
         if request.body.get("require_stable"):
             # A marker ends a transaction where it is written, and is seen where it is replicated.
-            views = self._newest.of(request.broker), self._kept.of(request.broker)
+            views = self._newest.state_of(request.broker), self._kept.state_of(request.broker)
         told = partial(self._told, said["group_id"], known, views)
         return "NONE", by_topic(asked, told, "partition_indexes")
 
@@ -330,7 +330,7 @@ class Commit(Appending):
         super().__init__(core, request)
         self.topics: list[Message] = []
 
-    def told(self, slot: Message) -> Callable[[str, int], None]:
+    def listener(self, slot: Message) -> Callable[[str, int], None]:
         """Who hears what became of a slot's record."""
 
         def heard(error: str, offset: int) -> None:

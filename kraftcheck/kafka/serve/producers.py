@@ -139,7 +139,7 @@ class Producers:
             fresh: Callable[[], Ongoing] = lambda: Ongoing({}, {}, [], [])  # noqa: E731
             known = Followed(self._world, partition, fresh, Ongoing.take, committed=False)
             self._known[partition.number] = known
-        return known.of(broker)
+        return known.state_of(broker)
 
     def stable(self, partition: ServedPartition, broker: int, row: BrokerRow) -> int:
         """The last stable offset, as this leader knows it."""

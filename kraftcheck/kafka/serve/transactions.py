@@ -84,7 +84,7 @@ class Transactions:
         if known is None or not known.is_active():
             if self._records is None:
                 self._records = Followed(self.core.world, log, dict, _take, committed=False)
-            known = Tenure(self, log, broker, self._records.of(broker))
+            known = Tenure(self, log, broker, self._records.state_of(broker))
             self._tenures[broker] = known
             known.begin()
         return "NONE", known
@@ -130,13 +130,13 @@ class Transactions:
             found.begin()
         promise, transaction = Promise(request, hurries=True), found
 
-        def told(error: str, epoch: int) -> None:
+        def finish(error: str, epoch: int) -> None:
             if error != "NONE":
                 promise.tell(_no_producer(error))
             else:
                 promise.tell({"producer_id": transaction.producer, "producer_epoch": epoch})
 
-        transaction.initialize(body["transaction_timeout_ms"], said[1], told)
+        transaction.initialize(body["transaction_timeout_ms"], said[1], finish)
         return answered(promise)
 
     # --- Partitions: X9, X28
@@ -233,14 +233,14 @@ class Transactions:
             return {"error_code": ERRORS[error]}
         promise, transaction = Promise(request, hurries=True), found
 
-        def told(error: str, epoch: int) -> None:
+        def finish(error: str, epoch: int) -> None:
             answer: Message = {"error_code": ERRORS[error]}
             if error == "NONE":
                 answer |= {"producer_id": transaction.producer, "producer_epoch": epoch}
             promise.tell(answer)
 
         version = 2 if request.version >= TV2_END else 1
-        transaction.end(body["producer_epoch"], body["committed"], version, told)
+        transaction.end(body["producer_epoch"], body["committed"], version, finish)
         return answered(promise)
 
     # --- What is told of them: KIP-664, KIP-994, KIP-1152

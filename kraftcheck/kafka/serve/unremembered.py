@@ -54,7 +54,7 @@ class _Machine(PartitionMachine):
     def __init__(self, memo: UnrememberedSteps, constants: Any) -> None:
         super().__init__(memo, constants)
         self._watched = memo.watched
-        self._root = BranchLog.of()
+        self._root = BranchLog.from_records()
         """Where the logs of all replicas begin."""
         self._values: dict[int, tuple[RecordLog, set[int]]] = {}
         """Of a broker a log that it had, and the values in it."""

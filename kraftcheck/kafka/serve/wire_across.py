@@ -147,17 +147,17 @@ class Across:
         self._busy: set[int] = set()
         """Processes that have an open transaction."""
 
-    def asked(self, now: int, world: ServedWorld, request: Request) -> None:
+    def requested(self, now: int, world: ServedWorld, request: Request) -> None:
         body, api = request.body, request.api
         if api == "AddPartitionsToTxn" and request.version <= 3:
             ids = body["v3_and_below_producer_id"], body["v3_and_below_producer_epoch"]
-            self.of(ids, now)
+            self.transaction_of(ids, now)
         elif api == "AddOffsetsToTxn":
-            self.of((body["producer_id"], body["producer_epoch"]), now)
+            self.transaction_of((body["producer_id"], body["producer_epoch"]), now)
         elif api == "EndTxn":
             self._end(now, request)
         elif api == "TxnOffsetCommit":
-            transaction = self.of((body["producer_id"], body["producer_epoch"]), now)
+            transaction = self.transaction_of((body["producer_id"], body["producer_epoch"]), now)
             self._commit(now, world, request, transaction)
         elif api == "OffsetCommit":
             self._commit(now, world, request, None)
@@ -187,7 +187,7 @@ class Across:
 
     # --- Transactions
 
-    def of(self, producer: tuple[int, int], now: int) -> Transaction:
+    def transaction_of(self, producer: tuple[int, int], now: int) -> Transaction:
         """The transaction of what a producer asks, which begins now if none is open."""
         epoch = self._epochs.get(producer)
         if epoch is None:

@@ -165,11 +165,11 @@ class WireHistory:
 
     # --- What comes in and goes out
 
-    def asked(self, world: ServedWorld, request: Request) -> None:
+    def requested(self, world: ServedWorld, request: Request) -> None:
         self._now += 1
         appends = []
-        self.across.asked(self._now, world, request)
-        self.members.asked(request)
+        self.across.requested(self._now, world, request)
+        self.members.requested(request)
         if request.api == "Produce":
             topics = request.body["topic_data"]
             for _, of, asked in partitions(world, topics, "name", "partition_data", "index"):
@@ -232,7 +232,7 @@ class WireHistory:
         if known is None:
             transaction = None
             if batch.is_transactional:
-                transaction = self.across.of(batch.producer, self._now)
+                transaction = self.across.transaction_of(batch.producer, self._now)
             known = Append(batch, self._now, transaction)
             log.appends.append(known)
             if batch.is_numbered:

@@ -85,7 +85,7 @@ class Members:
         self._classic: dict[str, _Classic] = {}
         self._consumers: dict[str, _Consumers] = {}
 
-    def asked(self, request: Request) -> None:
+    def requested(self, request: Request) -> None:
         body = request.body
         if request.api == "SyncGroup" and body["assignments"]:
             given = {each["member_id"]: bytes(each["assignment"]) for each in body["assignments"]}

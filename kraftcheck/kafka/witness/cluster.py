@@ -120,7 +120,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
         self.stands: Step | None = None
         """What a controller has decided and is committed now."""
         self._speech = Speech(constants_of(options).partitions[0])
-        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), PartitionMemo(None).asked(self._taken))
+        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), PartitionMemo(None).taking(self._taken))
         super().__init__(options, memo=memo)
         self.thrown = self.voters.thrown
 
@@ -177,7 +177,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
         return Outcome(step.after.row, sent, step.ignored)
 
     def _decided(self, node: str, input: Any) -> Taken | None:
-        steps = self.asked(node, self._speech.text(input), node)
+        steps = self.ask_host(node, self._speech.text(input), node)
         return self._speech.taken(steps[0]) if steps else None
 
     def attempt(self, words: str, later: Sequence[str]) -> int:

@@ -95,7 +95,7 @@ def _met(
     told: Callable[[str], None],
 ) -> list[Met]:
     """Which entries these steps need, which the profile allows and the specs alone refuse."""
-    about = profile.of(protocol_of(trace.constants).name)
+    about = profile.for_protocol(protocol_of(trace.constants).name)
     if not known or not about.entries:
         return []
     told("judging without each entry")

@@ -61,7 +61,7 @@ class Hosted:
         """Itself, or of a composition the parts, each with its lines and what of them differs."""
         return (self,)
 
-    def asked(self, node: object, move: str, called: str) -> list[str]:
+    def ask_host(self, node: object, move: str, called: str) -> list[str]:
         """What the host says of a move of a node: steps, and what they did not come to send.
 
         called: the node, in words. Raises Impossible.

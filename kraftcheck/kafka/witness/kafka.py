@@ -76,7 +76,7 @@ class Kafka(NamedTuple):
             if found is None:
                 known = ", ".join([*names(), SPECS_ALONE])
                 raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
-            parts += found.of(protocol).parts
+            parts += found.for_protocol(protocol).parts
             named[found.name] = None
         return Profile(" and ".join(named), tuple(parts))
 

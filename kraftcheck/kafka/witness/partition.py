@@ -57,10 +57,10 @@ class KafkaPartition(Hosted, PartitionSchedule):
         self.be_hosted(host, compares)
         self.moves = []
         self._speech = Speech(constants_of(options))
-        super().__init__(options, memo=PartitionMemo(None).asked(self._taken))
+        super().__init__(options, memo=PartitionMemo(None).taking(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
-        steps = self.asked(node, self._speech.text(input), f"broker {node}")
+        steps = self.ask_host(node, self._speech.text(input), f"broker {node}")
         if not steps:
             return None
         self.lines.append((steps[0], len(self.moves)))

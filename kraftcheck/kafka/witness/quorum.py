@@ -174,11 +174,11 @@ def retold(schedule: Schedule) -> Script:
         if isinstance(step.input, Restart) and step.node in began:
             began.discard(step.node)
         elif isinstance(step.input, MESSAGES):
-            moves.append(names.of(step.input))
+            moves.append(names.name(step.input))
         else:
             moves.append(move_words(constants, step.node, step.input))
         for message in step.sent:
-            names.of(message)
+            names.name(message)
     return Script(
         machine=schedule.scenario,
         moves=tuple(moves),

@@ -72,7 +72,7 @@ class KafkaSchedule(Hosted, Schedule):
     ) -> None:
         """among: in a composition, which has begun its run, what voters' names begin with."""
         super().__init__(
-            constants, memo=QuorumMemo(TIMEOUTS, None).asked(self._of_kafka), watched=watched
+            constants, memo=QuorumMemo(TIMEOUTS, None).taking(self._of_kafka), watched=watched
         )
         self.be_hosted(host, compares, anew=not among)
         if constants.release != "4.0":
@@ -180,7 +180,7 @@ class KafkaSchedule(Hosted, Schedule):
             return []
         torn = "" if self._tear == WHOLE else f"tear {self._tear} "
         move = f"{torn}{self._speech.text(input)}"
-        parts = self.asked(f"{self._among}{node}", move, f"voter {node}")
+        parts = self.ask_host(f"{self._among}{node}", move, f"voter {node}")
         unsent = [each.removeprefix(UNSENT) for each in parts if each.startswith(UNSENT)]
         self._lost += [self._speech.input(each) for each in unsent]
         return [self._speech.taken(each) for each in parts if not each.startswith(UNSENT)]

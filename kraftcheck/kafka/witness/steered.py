@@ -57,7 +57,7 @@ class KafkaSteered(Hosted, ScriptedRun):
         self.be_hosted(host, compares)
         self._more: list[Taken] = []
         self._kafkas, self._quiet, self._unkept = kafkas, quiet, unkept
-        super().__init__(protocol, options, None, NodeMemo(protocol, None).asked(self._taken))
+        super().__init__(protocol, options, None, NodeMemo(protocol, None).taking(self._taken))
         self._speech = Speech(self.constants)
 
     def row(self, node: int) -> Any:
@@ -91,7 +91,7 @@ class KafkaSteered(Hosted, ScriptedRun):
 
     def _first_of(self, node: int, input: Any) -> Taken | None:
         """The first of the steps that Kafka takes; what it has done besides follows."""
-        parts = self.asked(node, self._speech.text(input), f"node {node}")
+        parts = self.ask_host(node, self._speech.text(input), f"node {node}")
         steps = [self._speech.taken(each) for each in parts]
         self._more = steps[1:]
         return steps[0] if steps else None

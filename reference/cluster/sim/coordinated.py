@@ -298,7 +298,7 @@ class Coordinators(EventLoop, RandomRun):
         self._records.append(record)
         self._partition.take(self._broker, request)
 
-    def told(self, m: ProduceResponse) -> None:
+    def answered(self, m: ProduceResponse) -> None:
         """The broker has answered: for the history of who sees the log."""
         operation = self._operations.pop(m.request.values[0] - FIRST_VALUE, None)
         if operation is not None and m.error == "NONE":
@@ -367,7 +367,7 @@ class CoordinatedSimulation(ClusterSimulation):
 
     def receive(self, partition: int, message: object) -> None:
         if isinstance(message, ProduceResponse) and message.request.client == COORDINATOR_CLIENT:
-            self.coordinators.told(message)
+            self.coordinators.answered(message)
         else:
             super().receive(partition, message)
 

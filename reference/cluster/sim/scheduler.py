@@ -63,14 +63,14 @@ class ClusterMemo:
         return sum(each.steps for each in self._all)
 
     @property
-    def told(self) -> set[str] | None:
+    def rule_answers(self) -> set[str] | None:
         """What rules answer in the step worked out, where they are watched (watching.py)."""
-        return self.quorum.told
+        return self.quorum.rule_answers
 
-    @told.setter
-    def told(self, told: set[str] | None) -> None:
+    @rule_answers.setter
+    def rule_answers(self, told: set[str] | None) -> None:
         for each in self._all:
-            each.told = told
+            each.rule_answers = told
 
     def forget(self) -> None:
         for each in self._all:
@@ -174,7 +174,7 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         topics, written = options.shape.topics, topics_written(options)
         self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
-        workload, of = chooser.stream("workload"), self.catalog.of
+        workload, of = chooser.stream("workload"), self.catalog.partitions_of
         rules = producer_rules(memo.partition.bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
         self._lanes: list[EventLoop] = [self.quorum, self, *self.partitions]

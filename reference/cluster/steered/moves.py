@@ -116,7 +116,7 @@ class ClusterMoves(Joints):
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        memo, stream = memo or _memos.of(bug, lambda: _new_memo(bug)), NoChoice()
+        memo, stream = memo or _memos.memo(bug, lambda: _new_memo(bug)), NoChoice()
         self.partitions = self.partitions_of(
             self.kind_of_partition, self, options, CLUSTER, memo.partition, stream
         )

@@ -84,7 +84,7 @@ def _topics(cluster: ClusterMoves) -> Iterator[Move]:
         if not is_there(known(number)) and not was_deleted(known(number))
     ]
     for topic in range(cluster.options.shape.topics):
-        last = catalog.of(topic)
+        last = catalog.partitions_of(topic)
         there = [number for number in last if is_there(known(number))]
         if there:
             yield _ask(cluster, f"topic {topic} is deleted", dict.fromkeys(there, RemoveTopic()))

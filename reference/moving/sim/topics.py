@@ -43,7 +43,7 @@ class Catalog:
         self._last = {topic: [*range(each * topic, each * (topic + 1))] for topic in range(topics)}
         self.spare = range(first, len(partitions))
 
-    def of(self, topic: int) -> Sequence[int]:
+    def partitions_of(self, topic: int) -> Sequence[int]:
         """The partitions of a topic by what is committed; those that it had last, if it is gone."""
         named = [number for number, of in sorted(self._topic_of.items()) if of == topic]
         there = [number for number in named if self._partitions[number].replicas]
@@ -90,7 +90,7 @@ class Changes(Administrator[int]):
         return pick(self._stream, self._topics)
 
     def request(self, subject: int) -> Mapping[int, Any]:
-        last, known = self._catalog.of(subject), self._world.known
+        last, known = self._catalog.partitions_of(subject), self._world.known
         if known(last[0]) is None:
             return {}
         there = [number for number in last if is_there(known(number))]

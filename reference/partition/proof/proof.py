@@ -126,7 +126,7 @@ def _kept(
 def _action_keeps(
     solver: z3.Solver, action: Action, assuming: Assuming, done: Obligation, timeout_ms: int
 ) -> bool:
-    assumed = assuming.of(action)
+    assumed = assuming.assumptions(action)
     # What a step does not touch is among what is assumed.
     known = {part.get_id() for part in (*assuming.always(), *assumed)}
     shown = _shown(action.after, assuming.others) | action.said
@@ -150,9 +150,9 @@ class Assuming:
 
     def always(self) -> Sequence[z3.BoolRef]:
         """What may be assumed before every step."""
-        return self._once.of("all", lambda: parts_of(self.before, {}, {}, self.others).values())
+        return self._once.parts("all", lambda: parts_of(self.before, {}, {}, self.others).values())
 
-    def of(self, action: Action) -> list[z3.BoolRef]:
+    def assumptions(self, action: Action) -> list[z3.BoolRef]:
         """What may be assumed before this step besides."""
         s, n = self.before, action.node
         row, c = s.rows[n], s.controller
@@ -179,13 +179,13 @@ class Assuming:
         return found
 
     def _at_epoch(self, e: z3.ArithRef) -> Sequence[z3.BoolRef]:
-        return self._once.of("epoch", lambda: epoch_parts(self.before, e).values(), e)
+        return self._once.parts("epoch", lambda: epoch_parts(self.before, e).values(), e)
 
     def _at_change(self, p: z3.ArithRef) -> Sequence[z3.BoolRef]:
-        return self._once.of("change", lambda: change_parts(self.before, p).values(), p)
+        return self._once.parts("change", lambda: change_parts(self.before, p).values(), p)
 
     def _ascending(self, p: z3.ArithRef, q: z3.ArithRef) -> Sequence[z3.BoolRef]:
-        return self._once.of("ascending", lambda: [ascending(self.before, p, q)], p, q)
+        return self._once.parts("ascending", lambda: [ascending(self.before, p, q)], p, q)
 
 
 def readable(system: System, action: Action | None, model: z3.ModelRef) -> list[str]:

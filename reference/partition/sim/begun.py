@@ -140,7 +140,7 @@ class BegunSimulation(PartitionSimulation):
         assert mail is not None
         if not mail.may_arrive(at):
             return False
-        destination, message = mail.of(at)
+        destination, message = mail.message(at)
         if (destination, message.kind) != (node, kind):
             return False
         mail.arrive(at)
@@ -200,6 +200,6 @@ class BegunSimulation(PartitionSimulation):
     def _heard(self, again: bool) -> Iterator[Callable[[], object]]:
         assert self._mail is not None
         for number in self._mail.deliverable(again):
-            node, message = self._mail.of(number)
+            node, message = self._mail.message(number)
             if node != CLIENTS and self.is_running(node):
                 yield partial(self._hears, node, str(number), message.kind)

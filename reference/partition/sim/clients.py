@@ -130,9 +130,9 @@ class Clients:
         if isinstance(message, ProduceResponse):
             client = message.request.client
             producing = self._probes[partition] if client == PROBE else self.producers[client]
-            producing.told(partition, message)
+            producing.answered(partition, message)
         elif isinstance(message, ConsumerFetchResponse | ListOffsetsResponse):
-            self._consumers[message.request.client].told(message)
+            self._consumers[message.request.client].answered(message)
 
     def _delete(self, _: int) -> None:
         """Somebody deletes the older half of what is committed."""
@@ -341,7 +341,7 @@ class _Producing:
             self._polls_at = -1
             self._poll(0)
 
-    def told(self, partition: int, m: ProduceResponse) -> None:
+    def answered(self, partition: int, m: ProduceResponse) -> None:
         done = self._producer.on_response(partition, m, self._clients.now_ms)
         if m.error == "NOT_LEADER_OR_FOLLOWER":
             self._leaders[partition] = NOBODY
@@ -416,7 +416,7 @@ class _Consuming:
             self._leader = (NOBODY, UNDEFINED)
             self._close("fail")
 
-    def told(self, m: ConsumerFetchResponse | ListOffsetsResponse) -> None:
+    def answered(self, m: ConsumerFetchResponse | ListOffsetsResponse) -> None:
         operation = self._operation
         if (m.request is not self._asked and m.request != self._asked) or operation is None:
             return

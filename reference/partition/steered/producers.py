@@ -82,7 +82,7 @@ class SteeredProducer:
         self.send(node, operation.invoked)
 
     def send(self, node: int, now: int) -> None:
-        """All that can be sent goes to this broker. now: for the history, as in `told`."""
+        """All that can be sent goes to this broker. now: for the history, as in `answered`."""
         sends, done = self._producer.poll(NOW, lambda _: node)
         self._complete(done, now)
         for each in sends:
@@ -113,7 +113,7 @@ class SteeredProducer:
 
     # --- What happens to it
 
-    def told(self, answer: ProduceResponse, now: int) -> None:
+    def answered(self, answer: ProduceResponse, now: int) -> None:
         self._flying.pop(answer.request, None)
         self._complete(self._producer.on_response(0, answer, NOW), now)
 

@@ -75,7 +75,7 @@ class PartitionSchedule(Steering):
         """memo: with the nodes, if they are not those of the reference."""
         constants = constants_of(options)
         self.recorder = Recorder(0)
-        memo = self._memo = memo or memos.of(bug, lambda: PartitionMemo(bug))
+        memo = self._memo = memo or memos.memo(bug, lambda: PartitionMemo(bug))
         super().__init__(PARTITION.paces, options, constants, memo, self.recorder, NoChoice())
         self.steer(options, set())
         self.moves: list[str] = []

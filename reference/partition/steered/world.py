@@ -151,7 +151,7 @@ class Steering(PartitionRun):
     def enqueue(self, messages: Iterable[KnownInput]) -> None:
         """They are on their way."""
         for message in messages:
-            self._names.of(message)
+            self._names.name(message)
             self.waiting[message] = None
 
     # --- One move
@@ -170,7 +170,7 @@ class Steering(PartitionRun):
 
     def words(self, node: int, input: Input) -> str:
         if isinstance(input, MESSAGES):
-            return f"{name_of(node)} {self._names.of(self._intern(input))}"
+            return f"{name_of(node)} {self._names.name(self._intern(input))}"
         if isinstance(input, MetadataUpdate):
             return f"{name_of(node)} reads {len(input.records)} metadata from {input.offset}"
         return f"{name_of(node)} {render_input(input)}"
@@ -186,7 +186,7 @@ class Steering(PartitionRun):
             self.breaks(message.value.source, True)
 
     def losing_words(self, message: KnownInput) -> str:
-        return f"lose {self._names.of(message)}"
+        return f"lose {self._names.name(message)}"
 
     def has_crashed(self, node: int, keep: int, corrupt: int) -> None:
         """What a crash that is about to happen means for clients and for promises."""
@@ -314,7 +314,7 @@ class Steering(PartitionRun):
             return
         assert isinstance(m, ProduceResponse | ConsumerFetchResponse | ListOffsetsResponse), m
         if isinstance(m, ProduceResponse) and m.request.producer != UNDEFINED:
-            self.producer.told(m, self.now)
+            self.producer.answered(m, self.now)
             return
         operation = self._asked[m.request]
         operation.completed = self.now

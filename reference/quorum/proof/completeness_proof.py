@@ -205,9 +205,9 @@ class Known:
         terms = [*_of_row(s, acting), *completeness.system_parts(s).values()]
         for v in s.voters:
             if v != acting:
-                terms += self._once.of("row", partial(_of_row, s, v), z3.IntVal(v), now)
+                terms += self._once.parts("row", partial(_of_row, s, v), z3.IntVal(v), now)
         for e in {e.get_id(): e for e in epochs}.values():
-            terms += self._once.of("epoch", partial(_of_epoch, s, e), e, now)
+            terms += self._once.parts("epoch", partial(_of_epoch, s, e), e, now)
         return terms
 
 

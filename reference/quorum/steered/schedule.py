@@ -113,7 +113,7 @@ class Schedule(ToldRun):
     ) -> None:
         self._given, self.watched = constants, watched
         of = Options(voters=len(constants.nodes), fetch_max_records=constants.fetch_max_records)
-        memo = memo or memos.of(bug, lambda: QuorumMemo(TIMEOUTS, bug))
+        memo = memo or memos.memo(bug, lambda: QuorumMemo(TIMEOUTS, bug))
         super().__init__(of, memo, recorder)
         machine = self.system.machine
         assert isinstance(machine, QuorumMachine), "its steps have effects on timers"
@@ -181,7 +181,7 @@ class Schedule(ToldRun):
 
     def words(self, node: int, input: Input) -> str:
         if isinstance(input, self.messages):
-            return self._names.of(input)
+            return self._names.name(input)
         return move_words(self.constants, node, input)
 
     def wordings(self, node: int, input: Input) -> Iterator[str]:
@@ -206,7 +206,7 @@ class Schedule(ToldRun):
             self.stalled.discard(node)
         self._set_timers(node, step.timers)
         for _, m in step.sent:
-            self._names.of(m.value)
+            self._names.name(m.value)
             self.sent[m.value] = self.waiting[m.value] = None
         self.record(time, step)
         self.at = Configuration(self.system.after(self.at, step).states)

@@ -586,7 +586,7 @@ def _readable(c: _Contest, model: z3.ModelRef) -> list[str]:
     """A model of the solver as lines: who stands with which log, and what the others voted."""
     value = values_in(model)
 
-    def told(at: Position) -> str:
+    def worded(at: Position) -> str:
         sets = [v for v, bit in zip(c.nodes, members(at, c.nodes), strict=True) if value(bit)]
         last = at.last
         return (
@@ -596,11 +596,11 @@ def _readable(c: _Contest, model: z3.ModelRef) -> list[str]:
 
     e = c.epoch
     lines = [
-        f"{value(c.n)} stands in epoch {value(e)}, log: {told(c.log)}",
+        f"{value(c.n)} stands in epoch {value(e)}, log: {worded(c.log)}",
         f"watched: epoch {value(c.key.top)}, which begins at {value(START(c.key.top))}; key "
-        f"{told(c.key)}; up to {value(c.record.length)}",
-        f"epoch {value(c.key.top)} was opened behind {told(begins(c.key.top))}",
-        f"epoch {value(e)} was won by {value(z3.Select(WINNER, e))}, behind {told(begins(e))}",
+        f"{worded(c.key)}; up to {value(c.record.length)}",
+        f"epoch {value(c.key.top)} was opened behind {worded(begins(c.key.top))}",
+        f"epoch {value(e)} was won by {value(z3.Select(WINNER, e))}, behind {worded(begins(e))}",
     ]
     for v in c.nodes:
         acked = [value(bit[v]) for bit in (_acked(c.key, c.nodes), _acked(c.record, c.nodes))]

@@ -15,7 +15,7 @@ from kraftcheck.reference.storage.batches import (
     Record,
     encoded,
 )
-from tests.kafka.disks.written import Told, bytes_of
+from tests.kafka.disks.written import Laid, bytes_of
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_only_a_control_batch_of_a_transaction_ends_it(
 
 def test_where_whole_batches_go_on(tmp_path: Path) -> None:
     log = tmp_path / f"{0:020}.log"
-    first, second = bytes_of(Told(0)), bytes_of(Told(1))
+    first, second = bytes_of(Laid(0)), bytes_of(Laid(1))
     for torn in (first[:70] + b"y" + first[71:], first[:-1], first[:9] + b"\x7f" + first[10:]):
         log.write_bytes(torn + second)
         (bad,) = batches(log)

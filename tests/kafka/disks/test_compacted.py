@@ -19,7 +19,7 @@ CONFIG = Config(segment_bytes=300, index_interval=0, compact=True, delete_retent
 VALUES = ((b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"c", b"1"), (b"b", None), (b"c", b"2"))
 
 
-class Told:
+class CompactedFacts:
     """A log in which a record is a batch."""
 
     def __init__(self, *records: tuple[bytes, bytes | None]) -> None:
@@ -54,8 +54,8 @@ def written(story: Story, folder: Path) -> DiskReplica:
 
 def both(folder: Path, *records: tuple[bytes, bytes | None]) -> list[Finding]:
     """Of a replica that has VALUES and is cleaned, and one with these records."""
-    one = Told(*VALUES).written(folder / "b1", cleaned=True)
-    return compare([one, Told(*records).written(folder / "b2", cleaned=False)])
+    one = CompactedFacts(*VALUES).written(folder / "b1", cleaned=True)
+    return compare([one, CompactedFacts(*records).written(folder / "b2", cleaned=False)])
 
 
 def test_one_is_cleaned_and_the_other_not(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_where_nobody_says_what_is_committed_it_is_a_report(tmp_path: Path) -> N
 
 def test_what_is_left_of_a_batch_is_compared(tmp_path: Path) -> None:
     """Its epoch: a replica that was not truncated, where values are the same."""
-    one = Told(*VALUES).written(tmp_path / "b1", cleaned=True)
-    other = Told(*VALUES[:5])
+    one = CompactedFacts(*VALUES).written(tmp_path / "b1", cleaned=True)
+    other = CompactedFacts(*VALUES[:5])
     other.do("leader", "3", "client", data_batch([(b"c", b"2" * 80)], FIRST_TIME).hex())
     (found,) = compare([one, other.written(tmp_path / "b2", cleaned=False)])
     assert (found.weight, found.invariant) == ("violated", "LogMatching")
@@ -103,7 +103,7 @@ def test_what_is_left_of_a_batch_is_compared(tmp_path: Path) -> None:
 
 def test_what_was_aborted_is_no_value(tmp_path: Path) -> None:
     for name, cleaned in (("b1", True), ("b2", False)):
-        told = Told(*VALUES)
+        told = CompactedFacts(*VALUES)
         opened = data_batch([(b"a", b"x" * 80)], FIRST_TIME, 8, 0, 0, transactional=True)
         told.append(opened)
         told.append(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kafka.disks.written import Told, bytes_of, judged, write_lines
+from tests.kafka.disks.written import Laid, bytes_of, judged, write_lines
 
 GROWS = 1.3
 """At most, where the log is eight times as long."""
@@ -24,9 +24,9 @@ def write_long(folder: Path, batches: int, segments: int) -> None:
     for base in range(0, batches, each):
         # Transactions, each of a batch and its end.
         told = [
-            Told(at, marker=(at // 2) % 2, producer=7, producer_epoch=0)
+            Laid(at, marker=(at // 2) % 2, producer=7, producer_epoch=0)
             if at % 2
-            else Told(at, transactional=True, producer=7, producer_epoch=0, sequence=at // 2)
+            else Laid(at, transactional=True, producer=7, producer_epoch=0, sequence=at // 2)
             for at in range(base, base + each)
         ]
         (partition / f"{base:020}.log").write_bytes(b"".join(map(bytes_of, told)))

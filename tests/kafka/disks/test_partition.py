@@ -15,7 +15,7 @@ from tests.kafka.disks.written import (
     ABORTED,
     FIRST,
     SECOND,
-    Told,
+    Laid,
     bytes_of,
     judged,
     write_broker,
@@ -56,7 +56,7 @@ def written(name: str, data: bytes) -> Fault:
     return plant
 
 
-def segment(*batches: Told, base: int = 7) -> Fault:
+def segment(*batches: Laid, base: int = 7) -> Fault:
     """The segment with other batches, and indexes that fit them."""
     return lambda folder: write_segment(folder, base, batches)
 
@@ -105,23 +105,23 @@ VIOLATED: dict[str, tuple[Fault, str, str]] = {
     "a byte of a record": (altered(LOG, 70, b"y"), "BatchesWhole", "checksum of the batch"),
     "a length": (altered(LOG, 8, b"\0\0\0\1"), "BatchesWhole", "a batch of 13 bytes"),
     "a version": (altered(LOG, 16, b"\1"), "BatchesWhole", "version 1"),
-    "a torn end": (appended(NEXT, bytes_of(Told(12))[:80]), "BatchesWhole", "80 of them"),
+    "a torn end": (appended(NEXT, bytes_of(Laid(12))[:80]), "BatchesWhole", "80 of them"),
     "a few bytes": (appended(NEXT, b"abc"), "BatchesWhole", "3 bytes at the end"),
     "a hole between segments": (
         segment(SECOND[0]._replace(base=8, epoch=0), *SECOND[2:]), "NoHole", "7 to 7 are missing",
     ),
     "a hole": (
-        segment(*SECOND[:3], SECOND[3]._replace(base=10, epoch=2), Told(14, epoch=2)),
+        segment(*SECOND[:3], SECOND[3]._replace(base=10, epoch=2), Laid(14, epoch=2)),
         "NoHole", "12 to 13 are missing",
     ),
     "an offset twice": (
-        segment(*SECOND, Told(11, epoch=3)), "OffsetsAscend", "offset 11 comes after 11",
+        segment(*SECOND, Laid(11, epoch=3)), "OffsetsAscend", "offset 11 comes after 11",
     ),
     "below the segment": (
         segment(*SECOND, base=8), "OffsetsAscend", "below the segment's first, 8",
     ),
     "an epoch that falls": (
-        segment(*SECOND, Told(12, epoch=2)), "EpochsAscend", "epoch 2 at offset 12 comes after 3",
+        segment(*SECOND, Laid(12, epoch=2)), "EpochsAscend", "epoch 2 at offset 12 comes after 3",
     ),
     "an index entry": (
         altered(f"{0:020}.index", 4, b"\0\0\0\7"), "IndexLowerBound", "offset 3 leads to 7,",
@@ -235,14 +235,14 @@ REPORTED: dict[str, tuple[Fault, str, str]] = {
         lambda folder: (folder / f"{0:020}.log.swap").touch(), "LeftOver", "left of a cleaning",
     ),
     "a hanging transaction": (
-        segment(*SECOND, Told(12, epoch=3, transactional=True, producer=9, producer_epoch=0),
-                Told(13, epoch=3, time=2_000_000)),
+        segment(*SECOND, Laid(12, epoch=3, transactional=True, producer=9, producer_epoch=0),
+                Laid(13, epoch=3, time=2_000_000)),
         "TransactionsEnd", "producer 9 is open since offset 12, 33 minutes",
     ),
 }  # fmt: skip
 
 
-def cut(base: int, *batches: Told) -> Fault:
+def cut(base: int, *batches: Laid) -> Fault:
     """The end of the log is gone, with what lay beside it."""
 
     def plant(folder: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_batch_that_is_altered_amid_the_metadata_log_is_damaged(tmp_path: Path
     assert [each.weight for each in found if each.invariant == "BatchesWhole"] == ["damaged"]
     (partition / NEXT).write_bytes((partition / NEXT).read_bytes()[:-3])
     segment(*SECOND)(partition)
-    appended(NEXT, bytes_of(Told(12))[:80])(partition)
+    appended(NEXT, bytes_of(Laid(12))[:80])(partition)
     (torn,) = [e for e in judge(partition, common).findings if e.invariant == "BatchesWhole"]
     assert torn.weight == "report"
     write_snapshot(partition, 13, {})
@@ -366,7 +366,7 @@ def test_what_breaks_no_promise_is_reported(name: str, tmp_path: Path) -> None:
 
 def test_a_torn_end_is_what_a_crash_leaves(tmp_path: Path) -> None:
     """Where the broker was not stopped cleanly, and nothing says that it was flushed."""
-    appended(NEXT, bytes_of(Told(12))[:80])(write_broker(tmp_path))
+    appended(NEXT, bytes_of(Laid(12))[:80])(write_broker(tmp_path))
     (tmp_path / ".kafka_cleanshutdown").unlink()
     (found,) = judged(tmp_path).findings
     assert (found.weight, found.invariant) == ("report", "BatchesWhole")

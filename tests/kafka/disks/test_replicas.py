@@ -12,7 +12,7 @@ from kraftcheck.kafka.disks.files import Remembered
 from kraftcheck.kafka.disks.replicas import compare, partings
 from tests.kafka.disks.written import (
     SECOND,
-    Told,
+    Laid,
     judged,
     write_broker,
     write_lines,
@@ -36,7 +36,7 @@ def test_equal_replicas_agree(brokers: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(("mark", "weight"), [(11, "violated"), (10, "report")])
 def test_logs_that_part(brokers: tuple[Path, Path], mark: int, weight: str) -> None:
     one, other = brokers
-    write_segment(other / "t-0", 7, [*SECOND[:3], Told(10, epoch=4)])
+    write_segment(other / "t-0", 7, [*SECOND[:3], Laid(10, epoch=4)])
     for each in brokers:
         write_lines(each / "replication-offset-checkpoint", [f"t 0 {mark}"])
     (found,) = compare([judged(one), judged(other)])
@@ -48,7 +48,7 @@ def test_of_a_log_that_nothing_says_is_committed_nothing_is_demanded(
     brokers: tuple[Path, Path],
 ) -> None:
     one, other = brokers
-    write_segment(other / "t-0", 7, [*SECOND[:3], Told(10, epoch=4)])
+    write_segment(other / "t-0", 7, [*SECOND[:3], Laid(10, epoch=4)])
     (other / "replication-offset-checkpoint").unlink()
     (found,) = compare([judged(one), judged(other)])
     assert found.weight == "report" and "the least high watermark of both" in found.said
@@ -68,7 +68,7 @@ def test_a_log_that_begins_later_is_compared_from_there(brokers: tuple[Path, Pat
     (found,) = compare([judged(one), judged(other)])
     assert (found.weight, found.invariant) == ("report", "SameStart")
     assert "b1/t-0 begins at 0" in found.said and "b2/t-0 at 7" in found.said
-    write_segment(other / "t-0", 7, [SECOND[0], Told(8, epoch=2, time=9), *SECOND[2:]])
+    write_segment(other / "t-0", 7, [SECOND[0], Laid(8, epoch=2, time=9), *SECOND[2:]])
     (found,) = compare([judged(one), judged(other)])
     assert found.weight == "violated" and "part at offset 8" in found.said
 
@@ -129,7 +129,7 @@ def test_where_logs_part_is_where_their_batches_do(
     chance = random.Random(seed)
     told, at = [], 0
     for _ in range(60):
-        told.append(Told(at, records=chance.randint(1, 3)))
+        told.append(Laid(at, records=chance.randint(1, 3)))
         at = told[-1].base + told[-1].records + chance.choice((0, 0, 0, 40))
     logs = [told[chance.randrange(20) :], told[chance.randrange(20) : 60 - chance.randrange(20)]]
     changed = chance.randrange(20, 60)

@@ -15,7 +15,7 @@ from kraftcheck.kafka.disks.partition import METADATA_ID, judge
 from kraftcheck.kafka.disks.replicas import compare
 from kraftcheck.reference.storage.batches import CONTROL, Batch, Record, encoded
 from tests.kafka.disks.written import (
-    Told,
+    Laid,
     bytes_of,
     write_election,
     write_lines,
@@ -113,7 +113,7 @@ def test_a_leader_that_removed_itself_and_was_not_heard(tmp_path: Path) -> None:
     [
         (LEFT, LEFT),  # it was heard
         (BOTH, BOTH),
-        (BOTH + bytes_of(Told(1, epoch=1)), BOTH),  # the first leads on
+        (BOTH + bytes_of(Laid(1, epoch=1)), BOTH),  # the first leads on
     ],
 )
 def test_somebody_can_be_elected(first: bytes, second: bytes, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_metadata_log_starts_at_its_first_snapshot(tmp_path: Path) -> None:
 
 def test_what_says_nothing_of_voters(tmp_path: Path) -> None:
     """No such record, a torn one, or a directory that is nobody's."""
-    data = bytes_of(Told(0))
+    data = bytes_of(Laid(0))
     assert judged(write_controller(tmp_path / "a", C1, data)).quorum is None
     assert judged(write_controller(tmp_path / "b", C1, voters_batch(0, [C1])[:-1])).quorum is None
     folder = write_controller(tmp_path / "c", C1, BOTH)

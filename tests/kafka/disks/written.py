@@ -17,7 +17,7 @@ from kraftcheck.kafka.disks.partition import judge
 from kraftcheck.reference.storage.batches import CONTROL, HEADER, TRANSACTIONAL
 
 
-class Told(NamedTuple):
+class Laid(NamedTuple):
     """A batch to be written. marker: of a transaction, 0 abort, 1 commit; data if None."""
 
     base: int
@@ -32,7 +32,7 @@ class Told(NamedTuple):
     pad: int = 40
 
 
-def bytes_of(told: Told) -> bytes:
+def bytes_of(told: Laid) -> bytes:
     attributes = TRANSACTIONAL * told.transactional
     body = b"x" * told.pad
     if told.marker is not None:
@@ -50,7 +50,7 @@ def bytes_of(told: Told) -> bytes:
 
 
 def write_segment(
-    folder: Path, base: int, batches: Sequence[Told], aborted: Iterable[Aborted] = ()
+    folder: Path, base: int, batches: Sequence[Laid], aborted: Iterable[Aborted] = ()
 ) -> None:
     """The log and its indexes, with an entry for each batch but the first."""
     data, offsets, times, latest = b"", b"", b"", -1
@@ -107,18 +107,18 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
     path.write_text("\n".join(["0", str(len(lines)), *lines, ""]), encoding="utf-8")
 
 
-IN_TRANSACTION = Told(0, transactional=True, producer=7, producer_epoch=0)
+IN_TRANSACTION = Laid(0, transactional=True, producer=7, producer_epoch=0)
 FIRST = [
-    Told(0, records=3, time=1000, producer=5, producer_epoch=0, sequence=0),
+    Laid(0, records=3, time=1000, producer=5, producer_epoch=0, sequence=0),
     IN_TRANSACTION._replace(base=3, time=1500, sequence=0),
-    Told(4, records=2, time=1400),
-    Told(6, time=1600, marker=0, producer=7, producer_epoch=0),
+    Laid(4, records=2, time=1400),
+    Laid(6, time=1600, marker=0, producer=7, producer_epoch=0),
 ]
 SECOND = [
     IN_TRANSACTION._replace(base=7, time=2000, epoch=2, sequence=1),
-    Told(8, time=2100, epoch=2),
-    Told(9, time=2200, epoch=2, marker=1, producer=7, producer_epoch=0),
-    Told(10, records=2, time=2300, epoch=3, producer=5, producer_epoch=0, sequence=3),
+    Laid(8, time=2100, epoch=2),
+    Laid(9, time=2200, epoch=2, marker=1, producer=7, producer_epoch=0),
+    Laid(10, records=2, time=2300, epoch=3, producer=5, producer_epoch=0, sequence=3),
 ]
 TOPIC_ID = "AdChjJXYQPOLCFGiNbLaEg"
 ABORTED = Aborted(producer=7, first=3, last=6, stable=7)

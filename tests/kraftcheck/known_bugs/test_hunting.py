@@ -52,11 +52,11 @@ def test_a_stored_run_is_not_the_correct_protocols(bug: str) -> None:
     for witness in stored()[bug].values():
         if witness.schedule:
             continue  # test_schedules.py
-        assert differs(witness.of(hunted(bug)), witness.run)
+        assert differs(witness.hunt_of(hunted(bug)), witness.run)
 
 
 def test_a_stored_run_keeps_the_options_of_its_hunt() -> None:
-    hunt = Witness(seed=3, run=1, options={"slow": 5}).of(hunted("Z10"))
+    hunt = Witness(seed=3, run=1, options={"slow": 5}).hunt_of(hunted("Z10"))
     assert (hunt.seed, hunt.options) == (3, {"voters": 1, "slow": 5})
 
 

@@ -103,12 +103,14 @@ def test_a_bug_that_is_never_consulted_is_not_found_and_nobody_is_asked(tmp_path
 
 def test_departures_are_the_bugs() -> None:
     departures = Departures()
-    assert not departures.of(CORRECT.run(WATCHED, 0))
+    assert not departures.departures(CORRECT.run(WATCHED, 0))
     (hunt,) = hunts("Z06", 1)
     runs = [hunt.run(WATCHED, number) for number in range(5)]
     effective = [consult(hunt, [number]).effective for number in range(5)]
-    assert [bool(departures.of(run)) for run in runs] == effective and any(effective)
-    assert {step.action for run in runs for step in departures.of(run)} == {"HandleVoteRequest"}
+    assert [bool(departures.departures(run)) for run in runs] == effective and any(effective)
+    assert {step.action for run in runs for step in departures.departures(run)} == {
+        "HandleVoteRequest"
+    }
 
 
 def test_side_by_side_is_as_one_by_one(tmp_path: Path) -> None:

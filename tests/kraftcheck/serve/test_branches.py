@@ -18,7 +18,7 @@ def test_logs_that_are_cut_and_appended_to_are_as_tuples_are(
     moves: list[tuple[int, int, tuple[Record, ...]]],
 ) -> None:
     """Replicas cut their logs and go on; none sees what another does."""
-    logs: list[BranchLog] = [BranchLog.of()]
+    logs: list[BranchLog] = [BranchLog.from_records()]
     tuples: list[tuple[Record, ...]] = [()]
     for of, keep, records in moves:
         at = of % len(logs)
@@ -36,7 +36,7 @@ def test_logs_that_are_cut_and_appended_to_are_as_tuples_are(
 
 
 def test_replicas_that_agree_hold_their_entries_once() -> None:
-    leader = follower = BranchLog.of()
+    leader = follower = BranchLog.from_records()
     for at in range(5):
         leader += (RECORDS[at % 4],)
         follower += leader[at : at + 1]

@@ -120,7 +120,8 @@ def said(step: Step) -> tuple[Any, ...]:
     ],
 )
 def test_a_run_is_asked_the_invariants_of_its_protocol(constants: Any, own: Any) -> None:
-    assert DirectoryMemo(None).machine(constants).new_checker().invariants == own
+    machine: Any = DirectoryMemo(None).machine(constants)
+    assert machine.new_checker().invariants == own
 
 
 def test_it_is_no_part_of_a_composition() -> None:

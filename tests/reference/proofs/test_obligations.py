@@ -100,8 +100,8 @@ def test_what_is_assumed_of_a_term_is_written_once() -> None:
         wrote.append(A)
         return [A + 1 > 2]
 
-    first = once.of("low", write, A + 1)
-    assert once.of("low", write, A + 1) is first and len(wrote) == 1
-    once.of("low", write, A)
-    once.of("high", write, A + 1)
+    first = once.parts("low", write, A + 1)
+    assert once.parts("low", write, A + 1) is first and len(wrote) == 1
+    once.parts("low", write, A)
+    once.parts("high", write, A + 1)
     assert len(wrote) == 3

@@ -31,7 +31,7 @@ def test_a_bug_is_found_by_chance(id: str) -> None:
     assert not judge_all(StorageRules, SEEDS[id], STATES).found
 
 
-class Told:
+class Listener:
     """A story told by hand."""
 
     def __init__(self, rules: type[StorageRules], config: Config) -> None:
@@ -64,7 +64,7 @@ class Told:
         return {each.promise for each in (*wrong, *live)}
 
 
-def index_fails(told: Told) -> None:
+def index_fails(told: Listener) -> None:
     """The index of transactions cannot be written, once; the marker comes again."""
     told.open(b"k1")
     told.story.disk.fails = lambda what, path: errno.EIO if path.endswith(".txnindex") else 0
@@ -74,7 +74,7 @@ def index_fails(told: Told) -> None:
     told.story.again(told.story.done[-1])
 
 
-def last_batch_goes(told: Told) -> None:
+def last_batch_goes(told: Listener) -> None:
     """A tombstone at the end, whose time is over in the second round."""
     told.plain(b"k1", b"v")
     told.plain(b"k1", None)
@@ -84,7 +84,7 @@ def last_batch_goes(told: Told) -> None:
     told.clean()
 
 
-def map_is_full(told: Told) -> None:
+def map_is_full(told: Listener) -> None:
     """What was aborted lies in the same segment, behind what the map knows."""
     told.plain(b"k0", b"v")
     told.plain(b"k1", b"v")
@@ -95,7 +95,7 @@ def map_is_full(told: Told) -> None:
     told.do("checkpoint")
 
 
-def two_groups(told: Told) -> None:
+def two_groups(told: Listener) -> None:
     """A transaction whose marker is in a segment of its own."""
     told.open(b"k1")
     for number in range(4):
@@ -109,7 +109,7 @@ def two_groups(told: Told) -> None:
     told.clean()
 
 
-def keyless(told: Told) -> None:
+def keyless(told: Listener) -> None:
     """A record without a key in a compacted log, and a cleaning."""
     told.append(data_batch([(None, b"v")], FIRST_TIME))
     told.do("roll")
@@ -118,7 +118,7 @@ def keyless(told: Told) -> None:
     told.clean()
 
 
-def forged(told: Told) -> None:
+def forged(told: Listener) -> None:
     """A client ends the transaction of somebody else."""
     told.open(b"k1")
     told.append(marker_batch(True, FIRST_TIME, 8, 0))
@@ -138,7 +138,7 @@ BY_HAND = {
 def test_a_bug_is_found_in_a_story_told_by_hand(id: str) -> None:
     tell, config = BY_HAND[id]
     for rules, expected in ((StorageRules, False), (rules_of(id), True)):
-        told = Told(rules, config)
+        told = Listener(rules, config)
         tell(told)
         assert (bug(id).property in told.broken()) is expected, rules
         assert expected or not told.broken()

@@ -42,7 +42,7 @@ class Member:
         self.removed = False
 
 
-class World:
+class MemberWorld:
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
         self.logs: dict[str, list[int | None]] = {key: [] for key in KEYS}
@@ -518,7 +518,7 @@ def _who(history: History, spans: list[Span]) -> Counter[str]:
 def world(seed: int) -> History:
     """Half of them are changed in one place."""
     draw = random.Random(seed)
-    history = World(draw).history(draw.randint(4, 60))
+    history = MemberWorld(draw).history(draw.randint(4, 60))
     return history if draw.random() < 0.5 else changed(history, draw)
 
 
@@ -539,7 +539,7 @@ def _has_log(history: History) -> bool:
 def compare(seed: int) -> str:
     """What came of one history; raises AssertionError where the two do not agree."""
     draw = random.Random(seed)
-    history = World(draw).history(draw.randint(8, 60))
+    history = MemberWorld(draw).history(draw.randint(8, 60))
     if members_of(history) is None or not _has_log(history):
         return "no members"
     kind = "holds"

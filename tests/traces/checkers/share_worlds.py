@@ -186,7 +186,7 @@ def disagreements(number: int, seed: int) -> tuple[list[str], Counter[str]]:
 # -- A share partition
 
 
-class World:
+class ShareWorld:
     """One partition, read by one group whose members crash, renew, release and lose their locks."""
 
     LOCK = 40
@@ -319,9 +319,9 @@ def whole(operations: Sequence[Operation]) -> History:
     )
 
 
-def worlds(number: int, seed: int, **more: Any) -> Iterator[World]:
+def worlds(number: int, seed: int, **more: Any) -> Iterator[ShareWorld]:
     for at in range(number):
-        yield World(random.Random(f"{seed}:{at}"), **more)
+        yield ShareWorld(random.Random(f"{seed}:{at}"), **more)
 
 
 def main() -> int:

@@ -311,7 +311,7 @@ def test_each_segment_has_a_promise_of_its_own() -> None:
     assert [found.verdict(each) for each in found.segments] == [
         *("violated", "holds", "violated", "holds"),
     ]
-    stale = next(each for each in found.told() if each.name == "stale-read")
+    stale = next(each for each in found.reported() if each.name == "stale-read")
     assert (stale.count, stale.allowed) == (2, False)
     assert stale.certificates[0].operations == (1, 2)
 

@@ -25,14 +25,14 @@ ALLOWED = {"zombie-overlap", "commit-by-non-owner", "commit-beyond"}
 SECOND = 10**9
 
 
-class Told:
+class Facts:
     """Events as lines of EDN, a second apart."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.time = 0
 
-    def event(self, process: int, kind: str, f: str, value: str, more: str = "") -> Told:
+    def event(self, process: int, kind: str, f: str, value: str, more: str = "") -> Facts:
         self.time += SECOND
         head = f":process {process} :type :{kind} :f :{f} :time {self.time}{more}"
         self.lines.append(f"{{{head} :value {value}}}")
@@ -46,40 +46,40 @@ class Told:
         told: str | None = None,
         kind: str = "ok",
         more: str = "",
-    ) -> Told:
+    ) -> Facts:
         self.event(process, "invoke", f, asked, more)
         return self.event(process, kind, f, asked if told is None else told, more)
 
-    def sent(self, *values: int) -> Told:
+    def sent(self, *values: int) -> Facts:
         for offset, value in enumerate(values):
             self.op(0, "send", f'[[:send "t" {value}]]', f'[[:send "t" [{offset} {value}]]]')
         return self
 
-    def given(self, process: int) -> Told:
+    def given(self, process: int) -> Facts:
         more = f' :mark "{process}"'
         return self.op(process, "partitions-assigned", '["g" ["t"]]', more=more)
 
-    def taken(self, process: int, how: str = "revoked") -> Told:
+    def taken(self, process: int, how: str = "revoked") -> Facts:
         return self.op(process, f"partitions-{how}", '["g" ["t"]]')
 
-    def marked(self, process: int, offset: int, kind: str = "ok") -> Told:
+    def marked(self, process: int, offset: int, kind: str = "ok") -> Facts:
         more = f' :mark "{process}@{offset}"'
         return self.op(process, "commit-offsets", f'["g" [["t" {offset}]]]', kind=kind, more=more)
 
-    def poll(self, process: int, *offsets: int) -> Told:
+    def poll(self, process: int, *offsets: int) -> Facts:
         shown = " ".join(f"[{offset} {10 + offset}]" for offset in offsets)
         return self.op(process, "poll", "[[:poll]]", f'[[:poll {{"t" [{shown}]}}]]')
 
-    def commit(self, process: int, offset: int, kind: str = "ok") -> Told:
+    def commit(self, process: int, offset: int, kind: str = "ok") -> Facts:
         return self.op(process, "commit-offsets", f'["g" [["t" {offset}]]]', kind=kind)
 
-    def done(self, process: int, offset: int) -> Told:
+    def done(self, process: int, offset: int) -> Facts:
         return self.op(process, "processed", f'["g" [["t" {offset}]]]')
 
-    def asked(self, offset: int) -> Told:
+    def asked(self, offset: int) -> Facts:
         return self.op(9, "committed", '["g" nil]', f'["g" [["t" {offset}]]]')
 
-    def later(self, seconds: float) -> Told:
+    def later(self, seconds: float) -> Facts:
         self.time += int(seconds * SECOND)
         return self
 
@@ -122,12 +122,12 @@ def records(log: str) -> Iterator[str]:
         yield msgspec.json.encode(entry).decode()
 
 
-def begun() -> Told:
+def begun() -> Facts:
     """Three records, and a member that has read them."""
-    return Told().sent(10, 11, 12).given(1).poll(1, 0, 1, 2)
+    return Facts().sent(10, 11, 12).given(1).poll(1, 0, 1, 2)
 
 
-def handed_on() -> Told:
+def handed_on() -> Facts:
     """From the first member, which committed 2, to a second one."""
     return begun().done(1, 2).commit(1, 2).taken(1).given(2)
 
@@ -168,9 +168,9 @@ GOOD = {
 }
 
 
-def all_read() -> Told:
+def all_read() -> Facts:
     """By somebody else, too."""
-    return Told().sent(10, 11, 12).poll(8, 0, 1, 2)
+    return Facts().sent(10, 11, 12).poll(8, 0, 1, 2)
 
 
 BAD = {
@@ -318,7 +318,7 @@ def test_what_the_log_explains_holds(name: str, tmp_path: Path) -> None:
 
 def test_a_commit_that_the_log_lacks_is_read_by_nobody(tmp_path: Path) -> None:
     told, log, _ = GOOD_BY_LOG["a commit that was not answered"]
-    again = Told()
+    again = Facts()
     again.lines, again.time = list(told.lines), told.time
     assert again.asked(3).report(tmp_path / "history.edn").holds
     found = again.report(tmp_path / "history.edn", log=log)
@@ -367,7 +367,7 @@ def test_a_group_that_reads_from_the_beginning_starts_there(tmp_path: Path) -> N
 def test_rebalances_that_are_told_make_polls_count(tmp_path: Path) -> None:
     """Without them, any two polls of a subscriber may have a rebalance between."""
     told = all_read().op(1, "subscribe", '["t"]')
-    silent = Told()
+    silent = Facts()
     silent.lines = list(told.lines)
     silent.time = told.time
     assert silent.poll(1, 0).poll(1, 2).report(tmp_path / "silent.edn").holds
@@ -384,7 +384,7 @@ def test_what_is_replaced_need_not_be_read(tmp_path: Path) -> None:
 
 
 def test_a_topic_of_a_subscription_that_no_member_was_given_is_stuck(tmp_path: Path) -> None:
-    told = Told().sent(10).op(1, "subscribe", '["t" "u"]').given(1).later(400).poll(1, 0)
+    told = Facts().sent(10).op(1, "subscribe", '["t" "u"]').given(1).later(400).poll(1, 0)
     (stuck,) = told.report(tmp_path / "history.edn").anomalies
     assert stuck.name == "stuck-partition" and stuck.certificates[0].key == "u"
 
@@ -413,17 +413,17 @@ def test_a_history_of_a_group_is_converted_and_read_again(tmp_path: Path) -> Non
 # -- Bad input
 
 REFUSED = {
-    "is given t, to which it did not subscribe": Told().op(1, "subscribe", '["u"]').given(1),
-    "gives up t, which it never had": Told().taken(1),
+    "is given t, to which it did not subscribe": Facts().op(1, "subscribe", '["u"]').given(1),
+    "gives up t, which it never had": Facts().taken(1),
     "is a member of g and h": begun().op(1, "partitions-assigned", '["h" ["t"]]'),
-    "not of [group [k ...]]": Told().op(1, "partitions-lost", '["t"]'),
-    "not of [group nil]": Told().op(1, "leave", "nil"),
-    "not of [group [[key offset] ...]]": Told().op(1, "commit-offsets", '["g" [["t" -1]]]'),
-    "mark is 7, not a string": Told().op(1, "commit-offsets", '["g" [["t" 1]]]', more=" :mark 7"),
-    "asks while its operation of line 1 is still open": Told()
+    "not of [group [k ...]]": Facts().op(1, "partitions-lost", '["t"]'),
+    "not of [group nil]": Facts().op(1, "leave", "nil"),
+    "not of [group [[key offset] ...]]": Facts().op(1, "commit-offsets", '["g" [["t" -1]]]'),
+    "mark is 7, not a string": Facts().op(1, "commit-offsets", '["g" [["t" 1]]]', more=" :mark 7"),
+    "asks while its operation of line 1 is still open": Facts()
     .event(1, "invoke", "poll", "[[:poll]]")
     .event(1, "invoke", "commit-offsets", '["g" [["t" 1]]]'),
-    "completes poll, but line 2 invoked partitions-revoked": Told()
+    "completes poll, but line 2 invoked partitions-revoked": Facts()
     .event(1, "invoke", "poll", "[[:poll]]")
     .event(1, "invoke", "partitions-revoked", '["g" ["t"]]')
     .event(1, "ok", "poll", "[[:poll {}]]"),

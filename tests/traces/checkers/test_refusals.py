@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.checkers.test_transactions import SECOND, Told, at, names
+from tests.traces.checkers.test_transactions import SECOND, Txns, at, names
 
 BEGAN = 100
 """Seconds: nobody asks at the beginning of time."""
@@ -28,7 +28,7 @@ def test_a_wait_lasts_until_it_is_given_up(
     asked: list[tuple[int, int | None]], is_stuck: bool, tmp_path: Path
 ) -> None:
     """asked: when, and when it was given up (None: nobody says that)."""
-    told = Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
+    told = Txns().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
     told = at(BEGAN * SECOND, told)
     for process, (invoked, gave_up) in enumerate(asked):
         for kind, time in (("invoke", invoked), ("info", gave_up)):
@@ -48,7 +48,7 @@ def test_a_producer_that_never_gets_its_id_waits_too(
     gave_up: int, is_stuck: bool, tmp_path: Path
 ) -> None:
     told = at(
-        BEGAN * SECOND, Told().op(1, "init", '"other"').op(1, "begin", txn="1").send(1, 1, 0, 0, 1)
+        BEGAN * SECOND, Txns().op(1, "init", '"other"').op(1, "begin", txn="1").send(1, 1, 0, 0, 1)
     )
     for kind, time in (("invoke", 0), ("info", gave_up)):
         head = f":process 0 :f :init :time {(BEGAN + time) * SECOND}"

@@ -18,10 +18,14 @@ from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.shares import SHARES
 from kraftcheck.traces.history import ACKNOWLEDGE, OK, SHARE_POLL, History, HistoryError
 from tests.traces.checkers import share_worlds as made
-from tests.traces.checkers.share_worlds import GROUP, KEY, LIMIT, World, whole, worlds
+from tests.traces.checkers.share_worlds import GROUP, KEY, LIMIT, ShareWorld, whole, worlds
 
 CONFIGURATION = Configuration(
-    consumers="share", one_client=False, reset="earliest", lock_s=World.LOCK, delivery_limit=LIMIT
+    consumers="share",
+    one_client=False,
+    reset="earliest",
+    lock_s=ShareWorld.LOCK,
+    delivery_limit=LIMIT,
 )
 SECOND = 10**9
 
@@ -63,22 +67,22 @@ def test_what_a_share_partition_can_do_holds(moves: bool) -> None:
 # -- A planted fault for each
 
 
-def sent(world: World, number: int = 1) -> World:
+def sent(world: ShareWorld, number: int = 1) -> ShareWorld:
     for _ in range(number):
         world.append()
     return world
 
 
-def poll(world: World, process: int, *records: tuple[int, int | None]) -> None:
+def poll(world: ShareWorld, process: int, *records: tuple[int, int | None]) -> None:
     told = tuple((offset, 1000 + offset, count) for offset, count in records)
     world.tell(process, SHARE_POLL, key=KEY if told else None, argument=GROUP, result=told)
 
 
-def ack(world: World, process: int, offset: int, kind: str, outcome: str = OK) -> None:
+def ack(world: ShareWorld, process: int, offset: int, kind: str, outcome: str = OK) -> None:
     world.tell(process, ACKNOWLEDGE, outcome, key=KEY, argument=(GROUP, ((offset, kind),)))
 
 
-def empty() -> World:
+def empty() -> ShareWorld:
     return next(worlds(1, 0))
 
 
@@ -101,7 +105,7 @@ def test_a_record_whose_acknowledgement_did_not_succeed_comes_again(outcome: str
     world = sent(empty())
     poll(world, 1, (0, 1))
     ack(world, 1, 0, "accept", outcome)
-    world.clock += World.LOCK
+    world.clock += ShareWorld.LOCK
     poll(world, 2, (0, 2))
     assert found(whole(world.operations)) == {}
 
@@ -109,7 +113,7 @@ def test_a_record_whose_acknowledgement_did_not_succeed_comes_again(outcome: str
 def test_foreign_ack_accepted() -> None:
     world = sent(empty())
     poll(world, 1, (0, 1))
-    world.clock += World.LOCK
+    world.clock += ShareWorld.LOCK
     poll(world, 2, (0, 2))
     ack(world, 1, 0, "accept")
     assert found(whole(world.operations)) == {"foreign-ack-accepted": False}
@@ -118,7 +122,7 @@ def test_foreign_ack_accepted() -> None:
 def test_a_late_acknowledgement_of_what_is_done_is_no_anomaly() -> None:
     world = sent(empty())
     poll(world, 1, (0, 1))
-    world.clock += World.LOCK
+    world.clock += ShareWorld.LOCK
     poll(world, 2, (0, 2))
     ack(world, 2, 0, "accept")
     ack(world, 1, 0, "accept")
@@ -139,7 +143,7 @@ def test_double_acquisition_unless_a_leader_moved() -> None:
 def test_a_renewal_begins_the_lock_anew(renewed: bool) -> None:
     world = sent(empty())
     poll(world, 1, (0, 1))
-    world.clock += World.LOCK - 6
+    world.clock += ShareWorld.LOCK - 6
     if renewed:
         ack(world, 1, 0, "renew")
     world.clock += 6

@@ -18,7 +18,7 @@ from tests.traces.checkers import transaction_worlds
 from tests.traces.checkers.calls import check_what_was_read as check_history
 
 
-class Told:
+class Txns:
     """Events as lines of EDN, one operation after the other."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Told:
 
     def op(
         self, process: int, f: str, asked: str = "nil", told: str | None = None, **more: str
-    ) -> Told:
+    ) -> Txns:
         outcome = more.pop("outcome", "ok")
         extra = "".join(f" :{name} {value}" for name, value in more.items())
         head = f":process {process} :f :{f}{extra}"
@@ -34,17 +34,17 @@ class Told:
         self.lines.append(f"{{{head} :type :{outcome} :value {asked if told is None else told}}}")
         return self
 
-    def send(self, process: int, txn: int, key: int, offset: int, value: int) -> Told:
+    def send(self, process: int, txn: int, key: int, offset: int, value: int) -> Txns:
         asked, told = f"[[:send {key} {value}]]", f"[[:send {key} [{offset} {value}]]]"
         return self.op(process, "send", asked, told, txn=str(txn))
 
-    def poll(self, process: int, records: str, begin: str, end: str, **more: str) -> Told:
+    def poll(self, process: int, records: str, begin: str, end: str, **more: str) -> Txns:
         where = {"from": f"[{begin}]", "to": f"[{end}]"}
         return self.op(process, "poll", "[[:poll]]", f"[[:poll {records}]]", **where, **more)
 
     def txn(
         self, process: int, txn: int, *sends: tuple[int, int, int], end: str = "commit"
-    ) -> Told:
+    ) -> Txns:
         """A transaction of (key, offset, value), ended as said: `end` or `end outcome`."""
         wanted, _, outcome = end.partition(" ")
         self.op(process, "begin", txn=str(txn))
@@ -66,17 +66,17 @@ SECOND = 1_000_000_000
 REFUSED_AS = '"InvalidTxnStateException"'
 
 
-def at(time: int, told: Told) -> Told:
+def at(time: int, told: Txns) -> Txns:
     """With the time of each event."""
     told.lines = [line.replace(" :type", f" :time {time} :type", 1) for line in told.lines]
     return told
 
 
-def unanswered(*seconds: int, outcome: str = "info") -> Told:
+def unanswered(*seconds: int, outcome: str = "info") -> Txns:
     """An abort that is asked for at once and at these times, and not answered until the last of
     them, which has that outcome.
     """
-    told = at(0, Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1))
+    told = at(0, Txns().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1))
     for process, after in enumerate((0, *seconds)):
         ends = {"outcome": outcome if after == seconds[-1] else "info"}
         told.op(process, "end", ":abort", txn="1", time=str(after * SECOND), **ends)
@@ -88,69 +88,69 @@ READ = "{0 [[0 1]] 1 [[0 2]]}"
 """A transaction of one record in each of two partitions, and a poll of all of it."""
 
 GOOD = {
-    "committed": Told().txn(0, 1, *BOTH).poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
-    "aborted": Told()
+    "committed": Txns().txn(0, 1, *BOTH).poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
+    "aborted": Txns()
     .txn(0, 1, *BOTH, end="abort")
     .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
-    "unknown, committed": Told()
+    "unknown, committed": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
-    "unknown, aborted": Told()
+    "unknown, aborted": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
-    "one partition lags": Told()
+    "one partition lags": Txns()
     .txn(0, 1, *BOTH)
     .poll(9, "{0 [[0 1]] 1 []}", "{0 0 1 0}", "{0 2 1 0}"),
-    "aborted records, uncommitted": Told()
+    "aborted records, uncommitted": Txns()
     .txn(0, 1, *BOTH, end="abort")
     .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}", isolation=":read_uncommitted"),
-    "sent again after an abort": Told()
+    "sent again after an abort": Txns()
     .txn(0, 1, *BOTH, end="abort")
     .txn(0, 2, (0, 2, 1))
     .poll(9, "{0 [[2 1]]}", "{0 0}", "{0 4}"),
-    "fenced, nothing committed": Told()
+    "fenced, nothing committed": Txns()
     .op(0, "init", '"id"')
     .op(0, "begin", txn="1")
     .send(0, 1, 0, 0, 1)
     .op(1, "init", '"id"')
     .op(0, "end", ":commit", txn="1", outcome="fail"),
-    "a commit that failed, then an abort": Told()
+    "a commit that failed, then an abort": Txns()
     .txn(0, 1, *BOTH, end="commit fail")
     .op(0, "end", ":abort", txn="1")
     .poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
-    "a commit that was asked for twice": Told()
+    "a commit that was asked for twice": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .op(0, "end", ":commit", txn="1")
     .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
-    "a commit and an abort that nobody answered": Told()
+    "a commit and an abort that nobody answered": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .op(0, "end", ":abort", txn="1", outcome="info")
     .poll(9, READ, "{0 0 1 0}", "{0 2 1 2}"),
-    "the same producer once more": Told()
+    "the same producer once more": Txns()
     .op(0, "init", '"id"')
     .op(0, "begin", txn="1")
     .send(0, 1, 0, 0, 1)
     .op(0, "init", '"id"')
     .txn(0, 2, (0, 2, 2))
     .poll(9, "{0 [[2 2]]}", "{0 0}", "{0 4}"),
-    "a beginning that failed": Told().op(0, "begin", txn="1", outcome="fail").txn(0, 2, *BOTH),
-    "refused after its time": at(0, Told().op(0, "begin", txn="1").send(0, 1, 0, 0, 1)).op(
+    "a beginning that failed": Txns().op(0, "begin", txn="1", outcome="fail").txn(0, 2, *BOTH),
+    "refused after its time": at(0, Txns().op(0, "begin", txn="1").send(0, 1, 0, 0, 1)).op(
         *(0, "end", ":commit"), txn="1", outcome="fail", error=REFUSED_AS, time=str(61 * SECOND)
     ),
-    "refused after its end": at(0, Told().txn(0, 1, (0, 0, 1), end="commit info")).op(
+    "refused after its end": at(0, Txns().txn(0, 1, (0, 0, 1), end="commit info")).op(
         *(0, "end", ":commit"), txn="1", outcome="fail", error=REFUSED_AS, time=str(SECOND)
     ),
     "refused, and fenced": at(
-        0, Told().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
+        0, Txns().op(0, "init", '"id"').op(0, "begin", txn="1").send(0, 1, 0, 0, 1)
     )
     .op(1, "init", '"id"', time="1")
     .op(0, "end", ":commit", txn="1", outcome="fail", error=REFUSED_AS, time="2"),
     "not answered for two minutes": unanswered(120),
     "answered in the end": unanswered(100, 240, outcome="fail"),
-    "a poll that was not answered": Told()
+    "a poll that was not answered": Txns()
     .txn(0, 1, *BOTH)
     .poll(9, "{}", "{0 0 1 0}", "{0 2 1 2}", outcome="info"),
-    "reads on": Told()
+    "reads on": Txns()
     .txn(0, 1, (0, 0, 1))
     .op(1, "begin", txn="2")
     .poll(1, "{0 [[0 1]]}", "{0 0}", "{0 2}", txn="2")
@@ -161,7 +161,7 @@ GOOD = {
 """What happens to correct clusters."""
 
 CONSUMED = (
-    Told()
+    Txns()
     .txn(0, 1, (0, 0, 1), (0, 1, 2), (0, 2, 3))
     .op(1, "begin", txn="2")
     .poll(1, "{0 [[0 1] [1 2]]}", "{0 0}", "{0 2}", txn="2")
@@ -171,9 +171,9 @@ CONSUMED = (
 )
 
 
-def again(first: int, last: int) -> Told:
+def again(first: int, last: int) -> Txns:
     """CONSUMED, and a second transaction of the group that consumes from `first` to `last`."""
-    told = Told()
+    told = Txns()
     told.lines = list(CONSUMED.lines)
     records = " ".join(f"[{offset} {offset + 1}]" for offset in range(first, last))
     poll = f"{{0 [{records}]}}", f"{{0 {first}}}", f"{{0 {last}}}"
@@ -183,27 +183,27 @@ def again(first: int, last: int) -> Told:
 
 
 BAD = {
-    "unstable-fate": Told()
+    "unstable-fate": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .poll(8, "{0 [[0 1]]}", "{0 0}", "{0 2}")
     .poll(9, "{0 []}", "{0 0}", "{0 2}"),
-    "torn-transaction": Told()
+    "torn-transaction": Txns()
     .txn(0, 1, *BOTH, end="commit info")
     .poll(9, "{0 [[0 1]] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
-    "lost-commit": Told().txn(0, 1, *BOTH).poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
-    "zombie-write": Told()
+    "lost-commit": Txns().txn(0, 1, *BOTH).poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}"),
+    "zombie-write": Txns()
     .op(0, "init", '"id"')
     .op(0, "begin", txn="1")
     .op(1, "init", '"id"')
     .send(0, 1, 0, 0, 1)
     .poll(9, "{0 [[0 1]]}", "{0 0}", "{0 1}"),
-    "zombie-commit": Told()
+    "zombie-commit": Txns()
     .op(0, "init", '"id"')
     .op(0, "begin", txn="1")
     .op(1, "init", '"id"')
     .op(0, "end", ":commit", txn="1")
     .op(2, "send", "[[:send 0 7]]", "[[:send 0 [0 7]]]"),
-    "G1c": Told()
+    "G1c": Txns()
     .op(0, "begin", txn="1")
     .op(1, "begin", txn="2")
     .send(0, 1, 0, 0, 1)
@@ -212,15 +212,15 @@ BAD = {
     .poll(1, "{0 [[0 1]]}", "{0 0}", "{0 1}", txn="2")
     .op(0, "end", ":commit", txn="1")
     .op(1, "end", ":commit", txn="2"),
-    "torn-offsets": Told()
+    "torn-offsets": Txns()
     .txn(0, 1, (0, 0, 1))
     .op(1, "begin", txn="2")
     .op(1, "send-offsets", '["g" [[0 1]]]', txn="2")
     .op(1, "end", ":abort", txn="2")
     .op(1, "committed", '["g" nil]', '["g" [[0 1]]]'),
     "input-twice": again(1, 3),
-    "input-skipped": Told().txn(0, 9, (0, 3, 4)),
-    "refused-transaction": at(0, Told().op(0, "begin", txn="1")).op(
+    "input-skipped": Txns().txn(0, 9, (0, 3, 4)),
+    "refused-transaction": at(0, Txns().op(0, "begin", txn="1")).op(
         *(0, "send", "[[:send 0 7]]"), txn="1", outcome="fail", error=REFUSED_AS, time=str(SECOND)
     ),
     "stuck-producer": unanswered(60, 195),
@@ -228,7 +228,7 @@ BAD = {
 BAD["input-skipped"].lines = [
     *BAD["input-skipped"].lines,
     *again(3, 4).lines,
-    *Told().poll(9, "{0 [[0 1] [1 2] [2 3] [3 4]]}", "{0 0}", "{0 5}").lines,
+    *Txns().poll(9, "{0 [[0 1] [1 2] [2 3] [3 4]]}", "{0 0}", "{0 5}").lines,
 ]
 
 
@@ -253,7 +253,10 @@ def test_a_planted_anomaly_is_found(name: str, tmp_path: Path) -> None:
 
 def test_what_a_process_read_before_it_began_is_its_input(tmp_path: Path) -> None:
     """As applications do: poll, begin, write, commit."""
-    told, poll = Told().txn(9, 9, (0, 0, 1), (0, 1, 2)), ("{0 [[0 1] [1 2]]}", "{0 0}", "{0 2}")
+    told, poll = (
+        Txns().txn(9, 9, (0, 0, 1), (0, 1, 2)),
+        ("{0 [[0 1] [1 2]]}", "{0 0}", "{0 2}"),
+    )
     for process, txn in ((1, "1"), (2, "2")):
         told.poll(process, *poll).op(process, "begin", txn=txn).send(
             process, int(txn), 1, process, 7
@@ -277,27 +280,27 @@ JEPSEN = {
     # Redpanda 21.10.1 (2022): an aborted read, a circle, a lost write, a record twice, two of them
     # at one offset, one that consumers go past; Bufstream 0.1.0 (2024), and Kafka with it: a torn
     # transaction, by an end that arrives during the next one (KAFKA-17754).
-    "duplicate": Told()
+    "duplicate": Txns()
     .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1] [1 1]]}]]"),
-    "inconsistent-offsets": Told()
+    "inconsistent-offsets": Txns()
     .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 2]]}]]")
     .op(2, "txn", "[[:send 0 2]]", "[[:send 0 [0 2]]]"),
-    "poll-skip": Told()
+    "poll-skip": Txns()
     .op(0, "txn", "[[:send 0 1]]", "[[:send 0 [0 1]]]")
     .op(0, "txn", "[[:send 0 2]]", "[[:send 0 [1 2]]]")
     .op(0, "txn", "[[:send 0 3]]", "[[:send 0 [2 3]]]")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[2 3]]}]]")
     .op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1] [1 2] [2 3]]}]]"),
-    "G1a": Told()
+    "G1a": Txns()
     .op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]"),
-    "G1c": Told()
+    "G1c": Txns()
     .op(0, "txn", "[[:send 0 1] [:poll]]", "[[:send 0 [0 1]] [:poll {1 [[0 2]]}]]")
     .op(1, "txn", "[[:send 1 2] [:poll]]", "[[:send 1 [0 2]] [:poll {0 [[0 1]]}]]"),
-    "torn-transaction": Told()
+    "torn-transaction": Txns()
     .op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
     .op(1, "txn", "[[:send 1 3] [:send 1 4]]", "[[:send 1 [2 3]] [:send 1 [3 4]]]")
     .op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1]] 1 [[2 3] [3 4]]}]]", **{"from": "[{1 0}]"})
@@ -308,7 +311,7 @@ JEPSEN = {
         "[[:poll {1 [[0 2]]}]]",
         isolation=":read_uncommitted",
     ),
-    "lost-commit": Told()
+    "lost-commit": Txns()
     .op(0, "txn", "[[:send 0 1] [:send 1 2]]", "[[:send 0 [0 1]] [:send 1 [0 2]]]")
     .op(0, "txn", "[[:send 0 3] [:send 0 4]]", "[[:send 0 [2 3]] [:send 0 [3 4]]]")
     .op(1, "poll", "[[:poll]]", "[[:poll {0 [[2 3] [3 4]]}]]", **{"from": "[{0 0}]"}),
@@ -322,7 +325,7 @@ def test_what_jepsen_reported_is_found(name: str, tmp_path: Path) -> None:
 
 
 def test_a_record_that_nobody_ever_saw_tears_a_transaction(tmp_path: Path) -> None:
-    told = Told().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
+    told = Txns().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
     told.op(1, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
     assert told.report(tmp_path / "history.edn").holds
     found = told.report(tmp_path / "history.edn", complete=True)
@@ -330,7 +333,7 @@ def test_a_record_that_nobody_ever_saw_tears_a_transaction(tmp_path: Path) -> No
 
 
 def test_a_whole_transaction_that_is_refused(tmp_path: Path) -> None:
-    told = Told().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail", error=REFUSED_AS)
+    told = Txns().op(0, "txn", "[[:send 0 1] [:send 1 2]]", outcome="fail", error=REFUSED_AS)
     found = at(0, told).report(tmp_path / "history.edn")
     assert names(found) == {"refused-transaction"}, found
 
@@ -338,7 +341,7 @@ def test_a_whole_transaction_that_is_refused(tmp_path: Path) -> None:
 def test_offsets_that_are_refused_in_the_words_of_the_java_client(tmp_path: Path) -> None:
     """Z188."""
     said = "Unexpected error in TxnOffsetCommitResponse: The producer attempted a transactional"
-    sent = Told().op(0, "begin", txn="1").op(0, "send", "[[:send 0 7]]", txn="1", outcome="info")
+    sent = Txns().op(0, "begin", txn="1").op(0, "send", "[[:send 0 7]]", txn="1", outcome="info")
     more: dict[str, str] = {"txn": "1", "outcome": "fail", "time": str(SECOND)}
     more["error"] = f'"{said} operation in an invalid state."'
     told = at(0, sent).op(0, "send-offsets", '["g" [[0 1]]]', **more)
@@ -370,7 +373,7 @@ def test_to_be_passed_over_means_nothing_in_a_compacted_topic(tmp_path: Path) ->
 
 
 def test_a_value_of_two_unknown_transactions_is_nobodys(tmp_path: Path) -> None:
-    told = Told()
+    told = Txns()
     for process in (0, 1):
         told.op(process, "txn", "[[:send 0 1] [:send 1 2]]", outcome="info")
     told.op(2, "poll", "[[:poll]]", "[[:poll {0 [[0 1]]}]]")
@@ -381,42 +384,42 @@ def test_a_value_of_two_unknown_transactions_is_nobodys(tmp_path: Path) -> None:
 # -- Bad input
 
 REFUSED = {
-    "of transaction 1, which was not begun": Told().op(0, "end", ":commit", txn="1"),
-    "of transaction 1, which has ended": Told()
+    "of transaction 1, which was not begun": Txns().op(0, "end", ":commit", txn="1"),
+    "of transaction 1, which has ended": Txns()
     .txn(0, 1, (0, 0, 1))
     .op(0, "end", ":abort", txn="1"),
-    "begins transaction 2 while 1 is open": Told().op(0, "begin", txn="1").op(0, "begin", txn="2"),
-    "transaction 1 begins a second time": Told().txn(0, 1).op(1, "begin", txn="1"),
-    "of transaction 7, which was not begun": Told().send(0, 7, 0, 0, 1),
-    "of transaction 8, which was not begun": Told()
+    "begins transaction 2 while 1 is open": Txns().op(0, "begin", txn="1").op(0, "begin", txn="2"),
+    "transaction 1 begins a second time": Txns().txn(0, 1).op(1, "begin", txn="1"),
+    "of transaction 7, which was not begun": Txns().send(0, 7, 0, 0, 1),
+    "of transaction 8, which was not begun": Txns()
     .op(0, "begin", txn="8", outcome="fail")
     .send(0, 8, 0, 0, 1),
-    "of transaction 6, which has ended": Told()
+    "of transaction 6, which has ended": Txns()
     .op(0, "init", '"id"')
     .op(0, "begin", txn="6")
     .op(0, "init", '"id"')
     .op(0, "end", ":commit", txn="6"),
-    "of transaction 5, which has ended": Told()
+    "of transaction 5, which has ended": Txns()
     .txn(0, 5, (0, 0, 1), end="abort info")
     .op(0, "end", ":commit", txn="5"),
-    "reads and writes are one operation": Told()
+    "reads and writes are one operation": Txns()
     .txn(0, 1, (0, 0, 1))
     .op(1, "txn", "[[:send 0 7] [:poll]]", "[[:send 0 [4 7]] [:poll {0 [[0 1]]}]]"),
-    "begin without the number": Told().op(0, "begin"),
-    "end without the number": Told().op(0, "end", ":abort"),
-    "not commit or abort": Told().op(0, "end", ":maybe", txn="1"),
-    "txn is :a, not a number": Told().op(0, "begin", txn=":a"),
-    'txn is "1", not a number': Told().op(0, "begin", txn='"1"'),
-    "init without a transactional id": Told().op(0, "init"),
-    "isolation is :some, none of": Told().op(
+    "begin without the number": Txns().op(0, "begin"),
+    "end without the number": Txns().op(0, "end", ":abort"),
+    "not commit or abort": Txns().op(0, "end", ":maybe", txn="1"),
+    "txn is :a, not a number": Txns().op(0, "begin", txn=":a"),
+    'txn is "1", not a number': Txns().op(0, "begin", txn='"1"'),
+    "init without a transactional id": Txns().op(0, "init"),
+    "isolation is :some, none of": Txns().op(
         0, "poll", "[[:poll]]", "[[:poll {}]]", isolation=":some"
     ),
-    "not of [group [[key offset] ...]]": Told().op(0, "send-offsets", "[1 2]", txn="1"),
-    "not of [group nil]": Told().op(0, "committed", "nil"),
+    "not of [group [[key offset] ...]]": Txns().op(0, "send-offsets", "[1 2]", txn="1"),
+    "not of [group nil]": Txns().op(0, "committed", "nil"),
 }
 
 
-def refusable(reason: str) -> Told:
+def refusable(reason: str) -> Txns:
     """With a send, so that it is of a log."""
     return deepcopy(REFUSED[reason]).op(5, "send", "[[:send 0 99]]")
 
@@ -434,7 +437,7 @@ def test_what_is_read_before_its_commit_was_asked_for_is_found(
     ended: bool, name: str, tmp_path: Path
 ) -> None:
     """Also if it never was: what is open in the end was not committed."""
-    told = Told().op(0, "begin", txn="1").send(0, 1, 0, 0, 5)
+    told = Txns().op(0, "begin", txn="1").send(0, 1, 0, 0, 5)
     told.poll(9, "{0 [[0 5]]}", "{0 0}", "{0 1}")
     if ended:
         told.op(0, "end", ":commit", txn="1")
@@ -443,19 +446,19 @@ def test_what_is_read_before_its_commit_was_asked_for_is_found(
 
 
 def test_a_record_that_is_committed_twice_is_a_duplicate(tmp_path: Path) -> None:
-    told = Told().txn(0, 1, (0, 0, 5)).poll(9, "{0 [[0 5] [2 5]]}", "{0 0}", "{0 3}")
+    told = Txns().txn(0, 1, (0, 0, 5)).poll(9, "{0 [[0 5] [2 5]]}", "{0 0}", "{0 3}")
     found = told.report(tmp_path / "history.edn")
     assert found.verdict == "violated" and "duplicate" in names(found), found
 
 
 def test_a_lost_commit_that_was_asked_for_twice_is_found(tmp_path: Path) -> None:
-    told = Told().txn(0, 1, *BOTH, end="commit info").op(0, "end", ":commit", txn="1")
+    told = Txns().txn(0, 1, *BOTH, end="commit info").op(0, "end", ":commit", txn="1")
     told.poll(9, "{0 [] 1 []}", "{0 0 1 0}", "{0 2 1 2}")
     assert "lost-commit" in names(told.report(tmp_path / "history.edn"))
 
 
 def test_what_was_aborted_after_its_commit_failed_is_not_to_be_read(tmp_path: Path) -> None:
-    told = Told().txn(0, 1, *BOTH, end="commit fail").op(0, "end", ":abort", txn="1")
+    told = Txns().txn(0, 1, *BOTH, end="commit fail").op(0, "end", ":abort", txn="1")
     told.poll(9, READ, "{0 0 1 0}", "{0 2 1 2}")
     assert "G1a" in names(told.report(tmp_path / "history.edn"))
 
@@ -491,7 +494,7 @@ def test_every_reader_refuses_in_a_line(reason: str, format: str, tmp_path: Path
 
 
 CUT = (
-    Told()
+    Txns()
     .txn(0, 1, *BOTH)
     .txn(0, 2, (0, 2, 3), (1, 2, 4))
     .poll(9, "{0 [[0 1] [2 3]] 1 [[0 2] [2 4]]}", "{0 0 1 0}", "{0 4 1 4}")

@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     marker: str | None = None
 
 
-class World:
+class TransactionWorld:
     def __init__(self, draw: random.Random, *, steps: bool) -> None:
         self.draw, self.steps = draw, steps
         self.logs: dict[str, list[Entry]] = {key: [] for key in KEYS}
@@ -318,7 +318,7 @@ def _agrees(
 def compare(seed: int) -> str:
     """What came of one history; raises AssertionError where the two do not agree."""
     draw = random.Random(seed)
-    history = World(draw, steps=draw.random() < 0.7).history(draw.randint(8, 50))
+    history = TransactionWorld(draw, steps=draw.random() < 0.7).history(draw.randint(8, 50))
     if draw.random() < 0.5:
         found = check_history(history, configuration=CONFIGURATION, complete=False)
         assert found.verdict == "holds", f"{seed}: {found}"

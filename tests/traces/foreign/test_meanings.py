@@ -11,7 +11,7 @@ FORM = ("A set: in any order", "From a node's number")
 """What is said of the form of a value, and not of its meaning."""
 
 
-class Told(msgspec.Struct):
+class Meaning(msgspec.Struct):
     """A log. first, last: offsets of
     its records; both count. When: not a field. end: the
     end of it.
@@ -35,7 +35,7 @@ def test_every_field_of_the_schema_has_a_description() -> None:
 
 
 def test_what_is_written_beside_a_field_takes_precedence() -> None:
-    assert meanings(Told) == {
+    assert meanings(Meaning) == {
         "first": "Offsets of its records; both count. When: not a field.",
         "last": "Offsets of its records; both count. When: not a field.",
         "end": "The end offset.",

@@ -67,7 +67,7 @@ def test_every_entry_is_needed_and_together_they_are_enough(
 ) -> None:
     found = judged(component, departures, profile)
     assert found.found.rejections == []
-    needed = {entry.name for entry in profile.of(component.protocol.name).entries}
+    needed = {entry.name for entry in profile.for_protocol(component.protocol.name).entries}
     assert {met.name for met in found.met} == needed - ELSEWHERE.get(departures, set())
     assert found.forbidden == len(departures.read_text("utf-8").splitlines()) - 1
 
@@ -80,7 +80,7 @@ def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
     needless = replace(PROFILE.entries[-1], name="needless")
     parts = tuple(replace(part, entries=(*part.entries, needless)) for part in PROFILE.parts)
     found = judged(VOTERS, DEPARTURES, replace(PROFILE, parts=parts))
-    entries = PROFILE.of(VOTERS.protocol.name).entries
+    entries = PROFILE.for_protocol(VOTERS.protocol.name).entries
     assert {met.name for met in found.met} == {entry.name for entry in entries}
 
 
@@ -123,7 +123,7 @@ SHOWN_WITH_OTHERS = {
 def test_each_entry_that_is_no_bug_has_a_model(protocol: str) -> None:
     """That holds, and of which TLC counts something else without the entry."""
     manifest = read_manifest(SPECS / "models.toml")
-    for entry in PROFILE.of(protocol).entries:
+    for entry in PROFILE.for_protocol(protocol).entries:
         model = manifest.models.get(SHOWN_WITH_OTHERS.get(entry.name, f"kafka-4.3-{entry.name}"))
         assert (model is None) == (entry.of == "bug"), entry.name
         if model is not None:

@@ -16,7 +16,7 @@ def test_a_thread_is_one_component_of_one_run() -> None:
             "components": pa.array([[2, 0, 1, 2], []], pa.list_(pa.int64())),
         }
     )
-    found = Occurrences.of(runs)
+    found = Occurrences.from_runs(runs)
     assert found.components == 3
     assert found.run_at.tolist() == [0, 0, 0, 0, 1, 1]
     assert found.thread.tolist() == [2, 0, 1, 2, 3, 3]

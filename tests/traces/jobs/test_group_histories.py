@@ -45,9 +45,9 @@ def test_a_bug_is_seen_and_the_run_without_it_holds(bug: str, anomaly: str) -> N
     hunt = hunt_of(known_bug(bug))
     assert hunt is not None
     witness = stored()[bug]["histories"]
-    found = [*_judged(witness.of(hunt), witness.run, bug)]
+    found = [*_judged(witness.hunt_of(hunt), witness.run, bug)]
     assert anomaly in {each.certificate.kind for each in found if each.certificate}
-    assert {each.verdict for each in _judged(witness.of(hunt), witness.run, None)} <= {HOLDS}
+    assert {each.verdict for each in _judged(witness.hunt_of(hunt), witness.run, None)} <= {HOLDS}
     assert VIOLATED in {each.verdict for each in found}
 
 

@@ -143,7 +143,7 @@ def test_nothing_to_join_is_nothing(trace: Path, merged: pa.Table) -> None:
 
 
 def facts(trace: Path) -> list[Facts]:
-    files = [PartFiles.of(trace / "conform", entry) for entry in read_manifest(trace).parts]
+    files = [PartFiles.from_entry(trace / "conform", entry) for entry in read_manifest(trace).parts]
     return [msgspec.json.decode(each.facts.read_bytes(), type=Facts) for each in files]
 
 

@@ -91,7 +91,7 @@ def verdicts(steps: list[Step], constants: PartitionConstants = CONSTANTS) -> li
 def test_tlc_says_the_same_of_both_forms(steps: list[Step]) -> None:
     relevance = Relevance(CONSTANTS, SPECS)
     listed = [*steps, *damaged(steps)]
-    reduced = [relevance.of(step) for step in listed]
+    reduced = [relevance.relevant(step) for step in listed]
     assert sum(a != b for a, b in zip(listed, reduced, strict=True)) > len(listed) // 2
     whole, parts = verdicts(listed), verdicts(reduced)
     assert whole == parts
@@ -107,7 +107,7 @@ def test_a_step_in_a_wrong_case_is_refused(steps: list[Step]) -> None:
         action = action_name(case.input)
         others = [s for s in steps if s.action == action and not case.holds(s.before, s.input)]
         label = f"{action}_{case.label}"
-        assert label in {relevance.of(step).action for step in steps}
+        assert label in {relevance.relevant(step).action for step in steps}
         wrong += [step._replace(action=label) for step in others]
     assert len({step.action for step in wrong}) == len(BROKER.cases)
     assert set(verdicts(wrong)) == {"rejected"}
@@ -190,13 +190,13 @@ def test_what_a_heartbeat_does_not_mention_is_set_back(steps: list[Step]) -> Non
     initial: BrokerRow = kind.initial(CONSTANTS)
     beats = [step for step in steps if step.action == "HandleSendHeartbeat"]
     for step in beats:
-        reduced = relevance.of(step)
+        reduced = relevance.relevant(step)
         assert reduced.before.log == reduced.after.log == initial.log
         assert reduced.before.status == step.before.status
         assert reduced.before.image.offset == step.before.image.offset
         assert reduced.sent == step.sent
     changed = beats[0]._replace(after=replace(beats[0].after, incarnation=77))
-    assert relevance.of(changed).after.incarnation == 77
+    assert relevance.relevant(changed).after.incarnation == 77
 
 
 def test_handlers_that_make_rows_from_nothing_are_judged_on_all_fields() -> None:

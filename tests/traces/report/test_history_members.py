@@ -13,10 +13,10 @@ from kraftcheck.traces.formats import detect
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report.history import render
 from kraftcheck.traces.report.history_members import BARS_MAX, Ownership, ownership
-from tests.traces.checkers.test_groups import BAD, GOOD, Told, begun
+from tests.traces.checkers.test_groups import BAD, GOOD, Facts, begun
 
 
-def drawn(told: Told, path: Path) -> tuple[History, Ownership | None]:
+def drawn(told: Facts, path: Path) -> tuple[History, Ownership | None]:
     path.write_text("\n".join(told.lines))
     history = detect.read(path)
     return history, ownership(history)
@@ -40,7 +40,7 @@ def test_two_members_at_once_lie_over_one_another(name: str, tmp_path: Path) -> 
 
 
 def test_a_history_without_rebalances_has_none(tmp_path: Path) -> None:
-    history, found = drawn(Told().sent(10), tmp_path / "history.edn")
+    history, found = drawn(Facts().sent(10), tmp_path / "history.edn")
     assert found is None
     page = render(history, judge_file(tmp_path / "history.edn", Options()))
     assert "Who had which partition" not in page
