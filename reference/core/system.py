@@ -118,14 +118,6 @@ def world_of(protocol: Protocol) -> World:
     return protocol.world
 
 
-def _undeclared(constants: Any, node: int, row: Any) -> Any:
-    raise AssertionError("asked of protocols that declare a world")
-
-
-_UNDECLARED: Final = World(constants={}, local=_undeclared, properties=())
-"""Of a protocol that declares none: its nodes take steps; which moves there are nobody knows."""
-
-
 class NodeMachine(Machine):
     """The nodes of a protocol under one set of constants: the part of a system that is local."""
 
@@ -198,7 +190,7 @@ class System:
         self, machine: NodeMachine, late: bool = False, joined: Collection[type[Any]] = ()
     ) -> None:
         self.machine, self.late, self._joined = machine, late, joined
-        self.protocol, self.world = machine.protocol, machine.protocol.world or _UNDECLARED
+        self.protocol, self.world = machine.protocol, world_of(machine.protocol)
         self.constants, self.nodes = machine.constants, machine.nodes
         self.in_order, self._shared = self.world.in_order, self.protocol.shared
         self._awaited = None if late else self.world.awaited

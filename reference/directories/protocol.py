@@ -15,6 +15,7 @@ from kraftcheck.reference.directories.messages import (
     own,
 )
 from kraftcheck.reference.directories.properties import PROPERTIES
+from kraftcheck.reference.directories.system import WORLD
 from kraftcheck.reference.directories.types import (
     Constants,
     DirectoryBrokerRow,
@@ -107,5 +108,6 @@ DIRECTORIES: Final = Protocol(
     shared=moving.MOVING.shared,
     extends=moving.MOVING.name,
     asks=(HOSTING.name,),
+    world=WORLD,
 )
 PROTOCOL: Final = DIRECTORIES

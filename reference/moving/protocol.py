@@ -19,6 +19,7 @@ from kraftcheck.reference.moving.messages import (
 )
 from kraftcheck.reference.moving.properties import PROPERTIES
 from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.moving.system import WORLD
 from kraftcheck.reference.moving.types import (
     Constants,
     MovingBrokerRow,
@@ -103,5 +104,6 @@ MOVING: Final = Protocol(
     earlier=partition.PARTITION.earlier,
     shared=SharedLog(METADATA_LOG, CONTROLLER, MetadataRecords, MetadataUpdate, INITIAL_OFFSET),
     extends=REASSIGNMENT.name,
+    world=WORLD,
 )
 PROTOCOL: Final = MOVING

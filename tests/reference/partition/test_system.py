@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System
-from kraftcheck.reference.directories import types as directories
+from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System, world_of
+from kraftcheck.reference.directories import system as of_directories, types as directories
 from kraftcheck.reference.directories.properties import INVARIANTS as OF_DIRECTORIES
 from kraftcheck.reference.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.kit.protocol import Composition
 from kraftcheck.reference.moving import types as moving
 from kraftcheck.reference.moving.properties import INVARIANTS as OF_MOVING
-from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders
+from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders, SendHeartbeat
 from kraftcheck.reference.partition.properties import (
     PARTITION_INVARIANTS,
     PartitionHistory,
@@ -28,11 +29,14 @@ from kraftcheck.reference.partition.properties import (
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import PartitionMemo, broker_handlers_for
 from kraftcheck.reference.partition.types import PartitionConstants
-from kraftcheck.reference.protocols import ProtocolError, _checked
+from kraftcheck.reference.protocols import ProtocolError, _checked, protocol_of
 from kraftcheck.reference.quorum.protocol import QUORUM
+from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.sim.memo import State, Step
 
 THREE = PartitionConstants((0, 1, 2), min_insync_replicas=2)
+MOVES = moving.Constants((0, 1, 2), 2, first_replicas=(0, 1))
+DISKS = directories.Constants((0, 1, 2), 2, first_replicas=(0, 1))
 
 
 def is_bearable(at: Configuration, move: Move) -> bool:
@@ -43,10 +47,12 @@ def is_bearable(at: Configuration, move: Move) -> bool:
     return not (isinstance(input, ElectLeaders) and input.election == "UNCLEAN")
 
 
-def violated(bug: str | None, seed: int, length: int) -> set[str]:
+def violated(bug: str | None, seed: int, length: int, constants: Any = THREE) -> set[str]:
     """What a walk violates. Messages come, and metadata is read, as often as all else happens."""
-    system = System(NodeMemo(PARTITION, bug).machine(THREE))
-    handlers, history = broker_handlers_for(bug, THREE), PartitionHistory()
+    protocol = protocol_of(constants)
+    invariants = [each for each in protocol.properties if isinstance(each, Invariant)]
+    system = System(NodeMemo(protocol, bug).machine(constants))
+    handlers, history = broker_handlers_for(bug, constants), PartitionHistory()
     draw, at, found = random.Random(seed), system.initial(), set[str]()
     for _ in range(length):
         kinds: dict[str, list[Move]] = {}
@@ -57,7 +63,7 @@ def violated(bug: str | None, seed: int, length: int) -> set[str]:
         before, after = state_of(system, at), state_of(system, effect.after)
         sent = [m.value for _, m in effect.step.sent] if effect.step else []
         history = history_next(history, after, sent)
-        found |= {p.name for p in PARTITION_INVARIANTS if p.check(before, after, history, handlers)}
+        found |= {p.name for p in invariants if p.check(before, after, history, handlers)}
         at = effect.after
     return found
 
@@ -67,9 +73,10 @@ def state_of(system: System, at: Configuration) -> PartitionState:
     return PartitionState({each.node: each.row for each in brokers}, controller.row, at.log)
 
 
+@pytest.mark.parametrize("constants", [THREE, MOVES, DISKS], ids=["plain", "moves", "disks"])
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_is_violated_and_metadata_is_read_in_order(seed: int) -> None:
-    assert violated(None, seed, 300) == set()
+def test_nothing_is_violated_and_metadata_is_read_in_order(seed: int, constants: Any) -> None:
+    assert violated(None, seed, 300, constants) == set()
 
 
 def test_a_bug_is_found() -> None:
@@ -115,13 +122,38 @@ def said(step: Step) -> tuple[Any, ...]:
     ("constants", "own"),
     [
         (THREE, PARTITION_INVARIANTS),
-        (moving.Constants((0, 1, 2), 2, first_replicas=(0, 1)), OF_MOVING),
-        (directories.Constants((0, 1, 2), 2, first_replicas=(0, 1)), OF_DIRECTORIES),
+        (MOVES, OF_MOVING),
+        (DISKS, OF_DIRECTORIES),
     ],
 )
 def test_a_run_is_asked_the_invariants_of_its_protocol(constants: Any, own: Any) -> None:
     machine: Any = DirectoryMemo(None).machine(constants)
     assert machine.new_checker().invariants == own
+
+
+def undeclared() -> set[str]:
+    """The inputs of nodes' own in runs of a cluster that the declarations do not list, by type."""
+    options = {"topic_changes": 4, "reassignments": 4, "directories": 2}
+    run = simulate_run("cluster", 3, 1, options=options)
+    constants: Any = run.result.constants
+    of = (constants.quorum, *constants.partitions)
+    found = set()
+    for step in run.steps:
+        own, input = of[step.component or 0], step.input
+        protocol = protocol_of(own)
+        comes = (*protocol.messages, protocol.shared.read) if protocol.shared else ()
+        if protocol.name == "directories" and not isinstance(input, comes):
+            local = world_of(protocol).local(own, step.node, step.before)
+            if input not in [*local]:
+                found.add(type(input).__name__)
+    return found
+
+
+def test_nothing_happens_in_runs_that_is_not_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: directories do not fail."""
+    assert undeclared() == set()
+    monkeypatch.setattr(of_directories, "LogDirFailure", lambda directory: SendHeartbeat())
+    assert undeclared() == {"LogDirFailure"}
 
 
 def test_it_is_no_part_of_a_composition() -> None:
