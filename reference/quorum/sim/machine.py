@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.reference.bugs.catalog import substitution
 from kraftcheck.reference.core.system import NodeMachine, NodeMemo
 from kraftcheck.reference.drivers.clock import BACKOFF, CANCEL, DRAW, FIXED, KEEP
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
@@ -111,9 +110,9 @@ class QuorumMachine(NodeMachine):
     def __init__(self, memo: QuorumMemo, constants: Any) -> None:
         super().__init__(memo, constants)
         self._instruction = memo.instruction
-        of = substitution(memo.bug, constants)
-        [handlers, *_], [rules, *_] = self.protocol.handler_classes, self.protocol.rules
-        self.handlers: QuorumHandlers = of(handlers)(constants, of(rules)(constants))
+        # The protocol hands over their `step`.
+        step: Any = self._handle
+        self.handlers: QuorumHandlers = step.__self__
 
     def first_effects(self, node: int) -> tuple[TimerEffect, ...]:
         """What a node's first state does to its timers."""
