@@ -72,7 +72,9 @@ class ObjectClients:
 
     def _answer(self, time: int, told: Answered) -> None:
         asked = self._known.get(told.id)
-        if asked is not None and asked.completed is None:
+        if asked is not None and told.again:
+            del self._known[told.id]
+        if asked is not None and asked.completed is None and told.outcome != "indeterminate":
             result = () if told.result is None else told.result
             asked.values = [result] if isinstance(result, int) else [*result]
             asked.completed, asked.outcome = time, told.outcome

@@ -261,8 +261,10 @@ class Answered(NamedTuple):
     """A number, several, or none."""
     outcome: str = "ok"
     """`ok`; or `fail`, if nothing came of it and never will. What is never answered may take effect
-    at any time, or never.
+    at any time, or never, and so may what is `indeterminate`.
     """
+    again: bool = False
+    """Whether the name may be given to another operation from now on."""
 
 
 class ClientPromise(NamedTuple):

@@ -44,5 +44,8 @@ def _local(constants: Constants, node: int, row: Any) -> Iterator[Any]:
         yield from of_administrator(constants)
 
 
-WORLD: Final = replace(of_partition.WORLD, constants={}, local=_local)
-"""No values are drawn of the constants: runs of a cluster say what they are."""
+WORLD: Final = replace(
+    of_partition.WORLD,
+    constants={**of_partition.WORLD.constants, "first_replicas": ((0, 1),)},
+    local=_local,
+)

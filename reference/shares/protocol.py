@@ -19,6 +19,7 @@ from kraftcheck.reference.kit.protocol import (
 from kraftcheck.reference.shares.cells import next_fetch
 from kraftcheck.reference.shares.consumer import ShareConsumerHandlers
 from kraftcheck.reference.shares.coordinator import ShareCoordinatorHandlers, latest_records
+from kraftcheck.reference.shares.deliveries import PROMISE
 from kraftcheck.reference.shares.leader import ShareLeaderHandlers
 from kraftcheck.reference.shares.messages import (
     CONSUMER_INPUTS,
@@ -182,6 +183,7 @@ SHARES: Final = Protocol(
         },
         local=_local,
         properties=PROPERTIES,
+        promises=PROMISE,
         moves=(600, 1200),
         at_once=lambda message: isinstance(
             message,

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -238,7 +238,7 @@ class Record(Model):
     """One record of a share group: its holder and whether it may be archived, or DONE."""
 
     name = "share record"
-    verbs = SHARE_OPERATIONS
+    verbs: ClassVar[tuple[str, ...]] = SHARE_OPERATIONS
 
     def initial(self) -> Any:
         return (None, False)
@@ -257,6 +257,31 @@ class Record(Model):
         if operation.outcome == INDETERMINATE:
             return state
         return DONE if at_limit else REFUSED
+
+
+_KIND_OF_RUN: Final[dict[str, tuple[str, Any]]] = {
+    "accept": (ACKNOWLEDGE, ACCEPT),
+    "release": (ACKNOWLEDGE, RELEASE),
+    "reject": (ACKNOWLEDGE, REJECT),
+}
+
+
+class RecordOfRun(Record):
+    """As simulated runs tell of it (reference/shares/deliveries.py).
+
+    `deliver`, whose argument is twice the member, and 1 more where the record may be archived when
+    it is released; `accept`, `release` and `reject`, whose argument is the member.
+    """
+
+    name = "share-record"
+    verbs = ("deliver", *_KIND_OF_RUN)
+
+    def step(self, state: Any, operation: Operation) -> Any:
+        member, at_limit = operation.argument, False
+        if operation.f == "deliver":
+            member, at_limit = divmod(member, 2)
+        f, said = _KIND_OF_RUN.get(operation.f, (SHARE_POLL, bool(at_limit)))
+        return super().step(state, replace(operation, f=f, argument=(member, said)))
 
 
 def placed(deliveries: Sequence[Delivery], limit: int, budget_s: float = 10.0) -> bool | None:

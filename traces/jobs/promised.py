@@ -19,6 +19,7 @@ from kraftcheck.traces.checkers.group_partition import GroupPartition
 from kraftcheck.traces.checkers.outcomes import TransactionOutcomes
 from kraftcheck.traces.checkers.search import NO_LIMITS, Limits, check_objects, objects_of
 from kraftcheck.traces.checkers.sequential import Model
+from kraftcheck.traces.checkers.shares import RecordOfRun
 from kraftcheck.traces.checkers.verdict import Verdict
 from kraftcheck.traces.history import History, Operation
 from kraftcheck.traces.schema import TraceError
@@ -26,7 +27,7 @@ from kraftcheck.traces.schema import TraceError
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
 
-OBJECTS: Final = {each.name: each for each in (GroupPartition, TransactionOutcomes)}
+OBJECTS: Final = {each.name: each for each in (GroupPartition, RecordOfRun, TransactionOutcomes)}
 """Models that protocols call by their names, as they know no checker."""
 
 MEMO: Final = 1 << 16
