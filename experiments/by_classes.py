@@ -24,7 +24,7 @@ _CALLED: Final = (
     ("4.3", "GroupConfigManager(Map.of())", "GroupConfigManager(Map.of(), config, share)"),
     ("4.3", "List.of(0));", "List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));"),
     ("4.3", ".withDefaultWriteTimeOut(", ".withWriteTimeout("),
-    ("4.3", "commonPool())", "commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
+    ("4.3", "(AT_ONCE)", "(AT_ONCE).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
     ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
     ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
     ("4.3", "NewMetadataImage(next, NO_DELTA)", "MetadataUpdate(NO_DELTA, next)"),
