@@ -30,6 +30,7 @@ _CALLED: Final = (
     ("4.3", "NewMetadataImage(next, NO_DELTA)", "MetadataUpdate(NO_DELTA, next)"),
     ("4.3", '("deletion", WRITE, shard', '("deletion", shard'),
     ("4.3", "producer, (short) 0, WRITE,\n", "producer, (short) 0,\n"),
+    ("4.3", "told.apply(CollectionConverters.asScala(answer))", "told.apply(answer)"),
     ("4.3", "COMMIT, (short) 1, WRITE);", "COMMIT, (short) 1);"),
     (
         "4.3",
