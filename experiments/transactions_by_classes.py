@@ -1,4 +1,4 @@
-"""Z72, Z75, Z87, Z140, Z200, H10, K6 and K10 on Kafka's own classes: what comes late, or all at once.
+"""Z72, Z75, Z87, Z140, Z200, H10, K6, K10 on Kafka's own classes: what comes late, or all at once.
 
     .venv/bin/python -m experiments.transactions_by_classes [--repeat N] [--jars DIR]
 
