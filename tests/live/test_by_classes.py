@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from experiments import (
     changed,
+    directories_by_classes,
     groups_by_classes,
     late_acknowledgement,
     old_replica_by_classes,
@@ -143,6 +144,15 @@ def test_suspicions_of_reading_are_shown_with_their_controls() -> None:
     asked = [name for case in cases for name in (case, *groups_by_classes.CASES[case].controls)]
     found = {name: came["shown"] for name, came in groups_by_classes.runs(asked)}
     assert found == {name: name in cases for name in asked}
+
+
+def test_what_a_start_makes_of_a_replica_with_two_directories() -> None:
+    """Z301 and Z137, each with its control."""
+    found = [(each["found"], each["control"]) for each in directories_by_classes.run_cases()]
+    assert found == [
+        ("6 records in the second", "10 records in the second"),
+        ("0 records in the second", "KafkaStorageException"),
+    ]
 
 
 def test_kafka_has_the_guards_of_sequences() -> None:
