@@ -28,6 +28,7 @@ OURS = re.compile(r"\bZ\d+\b|kraftcheck|experiments|\bb\d\b|\]\(")
 """What a reader of a report knows nothing of: our ids, verbs and scripts, brokers of a story."""
 COLUMNS = ("3.9.2", "4.0", "4.1", "4.2", "4.3.1", "4.4.0")
 """The versions of the tables: L (seen on a cluster), C (on classes), r (read), n (not there)."""
+KNOWN = "Send with a known cause"
 MOST_STEPS = 12
 DATA = Path(__file__).resolve().parents[1] / "live" / "data"
 MODELS = read_manifest(SPECS / "models.toml").models
@@ -135,6 +136,25 @@ def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
                 yield f"{name}: live on {version}, which its report does not say"
             if not columns.get(version, columns.get(version[:3], "")).startswith("L"):
                 yield f"{name}: live on {version}, which the column does not say"
+
+
+def counted(readme: str) -> tuple[int, int]:
+    """Of how many finds no report was found, and of how many something is known: by the tables."""
+    parts = re.split(r"^## (.+)$", readme, flags=re.MULTILINE)
+    new = known = 0
+    for head, text in zip(parts[1::2], parts[2::2], strict=True):
+        for cells in re.findall(r"^\| \[[^]]+\]\(.+?/README\.md\) \|(.+)\|$", text, re.MULTILINE):
+            is_new = head != KNOWN and cells.rpartition("|")[2].strip().startswith("no")
+            new, known = new + is_new, known + (not is_new)
+    return new, known
+
+
+def test_the_head_counts_what_the_tables_have() -> None:
+    new, known = counted(README)
+    said = f"{new + known} finds: of {new} no report was found, of {known} the cause"
+    assert said in README and new + known == len(PAGES)
+    row = "\n| [Z1](Z1/README.md) | x | no report found |\n"
+    assert counted(f"## Notes\n{row}## {KNOWN}\n{row}") == (1, 1)
 
 
 def test_there_are_pages() -> None:
