@@ -20,7 +20,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ExecutorService;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
@@ -98,6 +98,11 @@ public class Coordinators {
     private static final long TICK_MS = 3_000;
     private static final Duration WRITE = Duration.ofMillis(WRITE_MS);
     private static final CoordinatorMetadataDelta NO_DELTA = CoordinatorMetadataDelta.EMPTY;
+    private static final ExecutorService AT_ONCE = (ExecutorService) java.lang.reflect.Proxy.newProxyInstance(
+        Coordinators.class.getClassLoader(), new Class<?>[] {ExecutorService.class}, (self, method, in) -> {
+            ((Runnable) in[0]).run();
+            return null;
+        });
 
     private static final List<String> steps = new ArrayList<>();
     private static Map<String, Object> settings = Map.of();
@@ -129,6 +134,8 @@ public class Coordinators {
             case "disturbed-control" -> disturbed(false);
             case "recommitted" -> recommitted(true);
             case "recommitted-control" -> recommitted(false);
+            case "unresolved" -> unresolved(1_000);
+            case "unresolved-control" -> unresolved(11_000);
             case "sessions" -> sessions(true);
             case "sessions-control" -> sessions(false);
             case "orphaned" -> orphaned("upgrade");
@@ -355,6 +362,33 @@ public class Coordinators {
         broker.passes(2_000);
         broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
         return committed(broker) != 9;
+    }
+
+    // K12. Offsets of a live group expire while its new regular expression is not resolved. Kafka
+    // resolves at most every ten seconds. ms: from one change of the expression to the next.
+    private static boolean unresolved(long ms) throws Exception {
+        settings = Map.of(GroupCoordinatorConfig.OFFSETS_RETENTION_MINUTES_CONFIG, 1);
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        member.regex = "t";
+        settle(broker, member);
+        member.commit(broker, member.epoch, 7);
+        for (int i = 0; i < 30; i++) {
+            broker.passes(TICK_MS);
+            member.heartbeat(broker);
+        }
+        for (String next : List.of("t.*", "t|u")) {
+            broker.passes(ms);
+            member.regex = next;
+            member.heartbeat(broker);
+        }
+        broker.write("cleanupGroupMetadata", GroupCoordinatorShard::cleanupGroupMetadata);
+        for (int i = 0; i < 5; i++) {
+            broker.passes(TICK_MS);
+            member.heartbeat(broker);
+        }
+        tell("after " + 5 * TICK_MS / 1000 + " s m has", member.owned);
+        return committed(broker) != 7;
     }
 
     // K4. After a move a classic member has the session timeout of the group.
@@ -987,7 +1021,7 @@ public class Coordinators {
     }
 
     private static class Consumer extends Member {
-        String assignor;
+        String assignor, regex;
 
         Consumer(String id, String instance) {
             super(id, instance);
@@ -996,7 +1030,8 @@ public class Coordinators {
         CompletableFuture<ConsumerGroupHeartbeatResponseData> asked(Broker broker, int epoch) {
             var request = new ConsumerGroupHeartbeatRequestData()
                 .setGroupId(GROUP).setMemberId(id).setInstanceId(instance).setMemberEpoch(epoch)
-                .setRebalanceTimeoutMs(REBALANCE_MS).setSubscribedTopicNames(List.of(TOPIC))
+                .setRebalanceTimeoutMs(REBALANCE_MS).setSubscribedTopicRegex(regex)
+                .setSubscribedTopicNames(regex == null ? List.of(TOPIC) : null)
                 .setServerAssignor(assignor)
                 .setTopicPartitions(owned.isEmpty() || epoch == 0 ? List.of() : List.of(
                     new ConsumerGroupHeartbeatRequestData.TopicPartitions()
@@ -1374,7 +1409,7 @@ public class Coordinators {
                     new GroupCoordinatorShard.Builder(config, groups).withAuthorizerPlugin(Optional.empty()))
                 .withWriteTimeout(WRITE).withCoordinatorRuntimeMetrics(quiet)
                 .withCoordinatorMetrics(metrics).withSerializer(serde).withAppendLingerMs(OptionalInt.of(0))
-                .withExecutorService(ForkJoinPool.commonPool()).withCachedBufferMaxBytesSupplier(() -> 1 << 20)
+                .withExecutorService(AT_ONCE).withCachedBufferMaxBytesSupplier(() -> 1 << 20)
                 .build();
             runtime.onMetadataUpdate(NO_DELTA, this);
             runtime.scheduleLoadOperation(at, 1);

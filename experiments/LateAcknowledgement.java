@@ -1,4 +1,5 @@
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,6 +40,11 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
  * A and B hold a record each, whose only delivery it is. A's lock runs out, and the write of that
  * fails; then A acknowledges. In the case, B's acknowledgement has moved the start offset past A's
  * record by then; in the control it has not.
+ *
+ * returns, amid: A holds the only record that is cached, and acknowledges it. The log start moves past it
+ * before the write of that is answered; in the control, after. Then the next fetch is out of range, upon
+ * which the broker moves the start offset to the log start again (ShareFetchUtils); or, amid, a fetch was
+ * read before the answer, and is acquired after it.
  */
 public class LateAcknowledgement {
     static final TopicIdPartition OF = new TopicIdPartition(Uuid.randomUuid(), new TopicPartition("t", 0));
@@ -47,11 +53,13 @@ public class LateAcknowledgement {
     static class Store implements Persister {
         final TreeMap<Long, PersisterStateBatch> stored = new TreeMap<>();
         final List<Runnable> done = new ArrayList<>(), lost = new ArrayList<>();
+        final List<Long> starts = new ArrayList<>();
 
         public CompletableFuture<WriteShareGroupStateResult> writeState(WriteShareGroupStateParameters asked) {
             CompletableFuture<WriteShareGroupStateResult> answer = new CompletableFuture<>();
-            List<PersisterStateBatch> batches =
-                asked.groupTopicPartitionData().topicsData().get(0).partitions().get(0).stateBatches();
+            PartitionStateBatchData written = asked.groupTopicPartitionData().topicsData().get(0).partitions().get(0);
+            List<PersisterStateBatch> batches = written.stateBatches();
+            starts.add(written.startOffset());
             done.add(() -> {
                 batches.forEach(each -> stored.put(each.firstOffset(), each));
                 answer.complete(told(Errors.NONE));
@@ -152,8 +160,45 @@ public class LateAcknowledgement {
         return "A is told " + told + "; then C gets " + again;
     }
 
+    Object call(String name, Object... arguments) throws Exception {
+        Method method = Stream.of(SharePartition.class.getDeclaredMethods())
+            .filter(each -> each.getName().equals(name) && each.getParameterCount() == arguments.length)
+            .findFirst().orElseThrow();
+        method.setAccessible(true);
+        return method.invoke(partition, arguments);
+    }
+
+    static String returns(boolean late, boolean amid) throws Exception {
+        Store store = new Store();
+        LateAcknowledgement leader = new LateAcknowledgement(store, 0);
+        leader.fetch("A", 0);
+        leader.acknowledge("A", 0);
+        if (!late) {
+            store.done.get(0).run();
+        }
+        leader.call("updateCacheAndOffsets", 3L);
+        if (late) {
+            store.done.get(0).run();
+        }
+        String came = "start " + leader.call("startOffset") + ", next fetch " + leader.call("nextFetchOffset");
+        if (!amid && (long) leader.call("startOffset") < 3) {
+            leader.call("updateCacheAndOffsets", 3L);
+        }
+        List<String> next = leader.fetch("A", 3);
+        came += "; A gets " + next + ", start " + leader.call("startOffset");
+        leader.acknowledge("A", 3);
+        store.done.get(1).run();
+        return came + "; stored starts " + store.starts;
+    }
+
+    static void say(String name, String found, String control) {
+        System.out.printf("{\"case\": \"%s\", \"found\": \"%s\", \"control\": \"%s\"}%n", name, found, control);
+    }
+
     public static void main(String[] words) throws Exception {
-        System.out.printf("{\"case\": \"late\", \"found\": \"%s\", \"control\": \"%s\"}%n", run(true), run(false));
+        say("late", run(true), run(false));
+        say("returns", returns(true, false), returns(false, false));
+        say("amid", returns(true, true), returns(false, true));
         System.exit(0);
     }
 }

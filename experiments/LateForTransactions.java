@@ -11,20 +11,27 @@
 // batch: UnifiedLog, with transactions of version 1, and of version 2 as the control; the marker of one
 // transaction comes again amid the next, or a batch comes and is verified after the marker. bulk:
 // ProducerStateManager; which offset is the last stable one once a transaction is aborted, if what comes
-// after it was copied in the same append.
+// after it was copied in the same append. tombstone, absent: the classes of young, whose log waits; the
+// tombstone of an expired id is acknowledged after the same broker was elected again, or before. mixed:
+// AddPartitionsToTxnManager; what a client is told of a verification that shares its request with another's.
 
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
+import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Supplier;
+import javassist.util.proxy.MethodHandler;
+import javassist.util.proxy.ProxyFactory;
 import kafka.coordinator.transaction.CoordinatorEpochAndTxnMetadata;
 import kafka.coordinator.transaction.TransactionConfig;
 import kafka.coordinator.transaction.TransactionCoordinator;
@@ -32,16 +39,27 @@ import kafka.coordinator.transaction.TransactionMarkerChannelManager;
 import kafka.coordinator.transaction.TransactionStateManager;
 import kafka.coordinator.transaction.TransactionalIdAndProducerIdEpoch;
 import kafka.server.KafkaConfig;
+import kafka.server.ReplicaManager;
+import org.apache.kafka.clients.ClientResponse;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.message.AddPartitionsToTxnResponseData;
 import org.apache.kafka.common.message.OffsetFetchRequestData;
 import org.apache.kafka.common.message.TxnOffsetCommitRequestData;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.ControlRecordType;
 import org.apache.kafka.common.record.internal.EndTransactionMarker;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.common.requests.AddPartitionsToTxnRequest;
+import org.apache.kafka.common.requests.AddPartitionsToTxnResponse;
+import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
+import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
@@ -54,10 +72,13 @@ import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.coordinator.transaction.TransactionMetadata;
 import org.apache.kafka.coordinator.transaction.TransactionState;
 import org.apache.kafka.coordinator.transaction.TxnTransitMetadata;
+import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.common.TransactionVersion;
+import org.apache.kafka.server.transaction.AddPartitionsToTxnManager.TransactionSupportedOperation;
+import org.apache.kafka.server.transaction.AddPartitionsToTxnManager;
 import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
@@ -73,11 +94,12 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import org.apache.kafka.timeline.SnapshotRegistry;
 import scala.Function1;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 import scala.util.Either;
 
 public class LateForTransactions {
-    private static final int TIMEOUT = 1000, LOG_PARTITIONS = 50;
+    private static final int TIMEOUT = 1000, LOG_PARTITIONS = 50, WEEK = 604_800_000;
     private static final TopicPartition PARTITION = new TopicPartition("t", 0);
     private static final TopicPartition OFFSETS = new TopicPartition("__consumer_offsets", 0);
 
@@ -89,6 +111,9 @@ public class LateForTransactions {
         say("marker", marker((short) 1), marker((short) 2));
         say("batch", batch((short) 1), batch((short) 2));
         say("bulk", bulk(true), bulk(false));
+        say("tombstone", tombstone(true, true), tombstone(false, true));
+        say("absent", tombstone(true, false), tombstone(false, false));
+        say("mixed", mixed(TransactionSupportedOperation.DEFAULT_ERROR), mixed(TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED));
         System.exit(0);
     }
 
@@ -110,6 +135,103 @@ public class LateForTransactions {
             state.update(other);
         }
         return String.valueOf(state.lastStableOffset(first));
+    }
+
+    // What the answer to a tombstone does that comes in a newer epoch of the coordinator, or in its own:
+    // if the producer has initialised anew by then, or nobody has.
+    private static String tombstone(boolean late, boolean anew) {
+        var waiting = new ArrayDeque<Runnable>();
+        World world = new World(answersLater(waiting));
+        new Instance(world, "a");
+        waiting.remove().run();
+        world.clock.now += WEEK + 1;
+        world.rows.removeExpiredTransactionalIds();
+        String came = late ? "" : answered(waiting.remove());
+        world.elected(1); // The load reads the tombstone, so it knows no id.
+        Instance again = anew ? new Instance(world, "a") : null;
+        while (!waiting.isEmpty()) {
+            came += answered(waiting.remove());
+        }
+        return came + (anew ? again.initialised ? "initialised" : "not answered" : "");
+    }
+
+    private static String answered(Runnable append) {
+        try {
+            append.run();
+            return "";
+        } catch (RuntimeException problem) {
+            return problem.getClass().getSimpleName() + " ";
+        }
+    }
+
+    // The replicas of a broker, whose appends are answered when somebody runs what they leave here.
+    private static ReplicaManager answersLater(Queue<Runnable> waiting) {
+        return stand(ReplicaManager.class, (self, method, proceed, in) -> switch (method.getName()) {
+            case "topicIdPartition" -> new TopicIdPartition(new Uuid(1, 1), (TopicPartition) in[0]);
+            case "getLogConfig" -> Option.apply(new LogConfig(Map.of()));
+            case "appendRecords" -> {
+                var map = (scala.collection.Map<?, ?>) first(in, scala.collection.Map.class);
+                @SuppressWarnings("unchecked")
+                var told = (Function1<Object, Object>) first(in, Function1.class);
+                Map<?, ?> answer = Map.of(map.head()._1(), new PartitionResponse(Errors.NONE));
+                waiting.add(() -> told.apply(answer));
+                yield null;
+            }
+            default -> throw new AssertionError("nobody asks replicas for " + method);
+        });
+    }
+
+    // A map of Scala is a function as well.
+    private static Object first(Object[] in, Class<?> type) {
+        return Arrays.stream(in).filter(each -> type.isInstance(each)
+            && (type == scala.collection.Map.class) == (each instanceof scala.collection.Map)).findFirst().orElseThrow();
+    }
+
+    // An object of a subclass of which no constructor was run.
+    private static <T> T stand(Class<T> type, MethodHandler called) {
+        try {
+            var made = new ProxyFactory();
+            made.setSuperclass(type);
+            made.setFilter(method -> !method.getName().equals("finalize") && !method.getName().contains("$"));
+            var unsafe = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+            unsafe.setAccessible(true);
+            Object object = ((sun.misc.Unsafe) unsafe.get(null)).allocateInstance(made.createClass());
+            ((javassist.util.proxy.Proxy) object).setHandler(called);
+            return type.cast(object);
+        } catch (ReflectiveOperationException problem) {
+            throw new IllegalStateException(problem);
+        }
+    }
+
+    // What a client of version 1 of transactions is told whose transaction is not there, if it is verified
+    // in one request with that of a client which understands this much.
+    private static String mixed(TransactionSupportedOperation beside) {
+        var node = Optional.of(new Node(1, "localhost", 1));
+        var leader = Optional.of(new LeaderAndIsr(1, List.of(1)));
+        var cache = (MetadataCache) Proxy.newProxyInstance(
+            MetadataCache.class.getClassLoader(), new Class<?>[] {MetadataCache.class}, (self, method, in) ->
+                method.getName().equals("getLeaderAndIsr") ? leader : node);
+        var manager = new AddPartitionsToTxnManager(config(), null, cache, id -> 0, new Clock()) {
+            @Override
+            public void wakeup() { }
+        };
+        Map<String, Object> told = new HashMap<>();
+        for (String id : List.of("old", "new")) {
+            manager.addOrVerifyTransaction(
+                id, 1, (short) 0, List.of(PARTITION), errors -> told.put(id, errors.get(PARTITION)),
+                id.equals("old") ? beside : TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED);
+        }
+        var sent = manager.generateRequests().iterator().next();
+        var request = (AddPartitionsToTxnRequest) sent.request.build();
+        var results = new AddPartitionsToTxnResponseData.AddPartitionsToTxnResultCollection();
+        for (String id : List.of("old", "new")) {
+            results.add(request.errorResponseForTransaction(id, Errors.TRANSACTION_ABORTABLE));
+        }
+        var answer = new AddPartitionsToTxnResponse(
+            new AddPartitionsToTxnResponseData().setResultsByTransaction(results));
+        sent.handler.onComplete(new ClientResponse(
+            new RequestHeader(ApiKeys.ADD_PARTITIONS_TO_TXN, (short) 5, "", 0), null, "1", 0, 0, false, null, null, answer));
+        return String.valueOf(told.get("new"));
     }
 
     private static void say(String name, String found, String control) {
@@ -215,8 +337,11 @@ public class LateForTransactions {
         Runnable fenced;
         String listed;
 
-        Rows(TransactionConfig config, Time time) {
-            super(1, new Nothing(), null, idle(MetadataCache.class), config, time, new Metrics());
+        private final boolean waits;
+
+        Rows(TransactionConfig config, Time time, ReplicaManager replicas) {
+            super(1, new Nothing(), replicas, idle(MetadataCache.class), config, time, new Metrics());
+            waits = replicas != null;
         }
 
         @Override
@@ -249,6 +374,10 @@ public class LateForTransactions {
             String id, int epoch, TxnTransitMetadata next, Function1<Errors, BoxedUnit> told,
             Function1<Errors, Object> again, RequestLocal local
         ) {
+            if (waits) {
+                super.appendTransactionToLog(id, epoch, next, told, again, local);
+                return;
+            }
             row(id).completeTransitionTo(next);
             told.apply(Errors.NONE);
         }
@@ -286,15 +415,25 @@ public class LateForTransactions {
         long nextId = 1000;
 
         World() {
+            this(null);
+        }
+
+        // replicas: of the log, or null: it acknowledges at once.
+        World(ReplicaManager replicas) {
             var config = new TransactionConfig(
-                604_800_000, 900_000, LOG_PARTITIONS, (short) 1, 1 << 20, 1 << 20, 1, 10_000, 3_600_000, false, 30_000);
-            rows = new Rows(config, clock);
+                WEEK, 900_000, LOG_PARTITIONS, (short) 1, 1 << 20, 1 << 20, 1, 10_000, 3_600_000, false, 30_000);
+            rows = new Rows(config, clock, replicas);
             Markers markers = new Markers(LateForTransactions.config(), rows, clock);
             coordinator = new TransactionCoordinator(
                 config, new Nothing(), () -> () -> nextId++, rows, markers, clock, new LogContext());
             coordinator.startup(() -> LOG_PARTITIONS, false);
+            elected(0);
+        }
+
+        // The broker leads all partitions of the log, in which no id is found.
+        final void elected(int epoch) {
             for (int p = 0; p < LOG_PARTITIONS; p++) {
-                rows.addLoadedTransactionsToCache(p, 0, new ConcurrentHashMap<>());
+                rows.addLoadedTransactionsToCache(p, epoch, new ConcurrentHashMap<>());
             }
         }
 
@@ -320,11 +459,13 @@ public class LateForTransactions {
         private final String id;
         private long producer;
         private short epoch;
+        boolean initialised;
 
         Instance(World world, String id) {
             this.world = world;
             this.id = id;
             world.coordinator.handleInitProducerId(id, TIMEOUT, false, false, Option.empty(), told -> {
+                initialised = told.error() == Errors.NONE;
                 producer = told.producerId();
                 epoch = told.producerEpoch();
                 return BoxedUnit.UNIT;

@@ -20,6 +20,7 @@ import msgspec
 from experiments import changed
 from experiments.power import disk
 from experiments.tools import JARS, TOPIC, click_errors
+from experiments.typed import Typing
 from kraftcheck.kafka.live import datalog, facts, grouplog, metadata, txnlog
 from kraftcheck.kafka.live.clients import Setting, read_all
 from kraftcheck.kafka.live.cluster import Cluster, ClusterError
@@ -28,6 +29,8 @@ from kraftcheck.kafka.live.polling import Poller
 from kraftcheck.reference.clients.promises import Configuration
 
 _FOLDER = click.Path(path_type=Path)
+MOST_LINES = 10
+"""That are printed of a verdict."""
 Run = Callable[..., bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """As `click.option` makes it."""
@@ -195,6 +198,8 @@ def begun(history: Path) -> list[str]:
 def judge(folder: Path) -> None:
     """Print the verdict of `kraftcheck check` on a history, and of `conform` where it applies.
 
+    At most MOST_LINES of each.
+
     `conform` judges the transaction log and answers of brokers, where those are there.
     """
     verbs = {"check": folder / HISTORY} if (folder / HISTORY).exists() else {}
@@ -203,7 +208,10 @@ def judge(folder: Path) -> None:
     for verb, path in verbs.items():
         words = [str(Path(sys.executable).with_name("kraftcheck")), verb, str(path)]
         said = subprocess.run(words, capture_output=True, text=True, check=False)
-        click.echo((said.stdout + said.stderr).rstrip())
+        lines = (said.stdout if said.stdout.strip() else said.stderr).rstrip().splitlines()
+        click.echo("\n".join(lines[:MOST_LINES]))
+        if len(lines) > MOST_LINES:
+            click.echo(f"and {len(lines) - MOST_LINES} lines more: kraftcheck {verb} {path}")
         click.echo(f"kraftcheck {verb} ends with {said.returncode}")
 
 
@@ -249,8 +257,9 @@ def repeated(
         with ExitStack() as closing:
             for node in disks:
                 closing.enter_context(disk(where / node))
-            cluster = Cluster.up(where, layout, bool(guests), together, guests, 120, own=jars)
+            cluster = Typing.up(where, layout, bool(guests), together, guests, 120, own=jars)
             closing.callback(cluster.down)
+            cluster.begin()
             found = run(cluster, folder)
         judge(folder)
         shown += found

@@ -190,6 +190,10 @@ CASES: Final = {
         "a migration that is refused answers members that wait for a join (K9)",
         {"disturbed-control": "there is no such request"},
     ),
+    "unresolved": Case(
+        "offsets of a live group expire, as its new regular expression is not resolved yet (K12)",
+        {"unresolved-control": "the expression before has been there for more than ten seconds"},
+    ),
     "sent": Case(
         "a late deletion removes what a transaction sent for the topic of the same name (K13)",
         {"sent-control": "a plain commit, which has the topic's id"},

@@ -10,8 +10,11 @@ start offset past both records. The next leader hands the record out again, as i
 The control: the other member's acknowledgement is not answered yet, so the start offset has not
 moved.
 
-Ends with 1 if the late acknowledgement has no error, with 0 if it has one, with 3 if it could not
-be tried.
+Two more cases, which lose nothing: the log start passes all that is cached while an acknowledgement
+is written, and the start offset goes back before it. The control: it is written before.
+
+Ends with 1 if a case comes out otherwise than its control, with 0 if none does, with 3 if it could
+not be tried.
 """
 
 from __future__ import annotations
@@ -24,7 +27,11 @@ import click
 from experiments.by_classes import Outcome, outcomes, tell
 from experiments.tools import JARS, click_errors
 
-CASES: Final = {"late": "an acknowledgement after the lock has run out"}
+CASES: Final = {
+    "late": "an acknowledgement after the lock has run out",
+    "returns": "the log start passes all that is cached before an acknowledgement is stored",
+    "amid": "the same, amid a fetch",
+}
 
 
 def run_cases(jars: Path | None) -> list[Outcome]:

@@ -1,4 +1,4 @@
-"""Z72, Z75, Z87, Z140, Z200 and H10 on Kafka's own classes: what comes late, or all at once.
+"""Z72, Z75, Z87, Z140, Z200, H10, K6, K10 on Kafka's own classes: what comes late, or all at once.
 
     .venv/bin/python -m experiments.transactions_by_classes [--repeat N] [--jars DIR]
 
@@ -27,6 +27,9 @@ CASES: Final = {
     "marker": "Z75, version 1 and 2: a marker comes again while the next transaction is open",
     "batch": "Z72, version 1 and 2: a batch is let in after the marker of its transaction",
     "bulk": "Z140: the last stable offset by the index, of an abort at 10 with a successor at 11",
+    "tombstone": "K6: a producer initialises while an expired id's tombstone waits, in a new epoch",
+    "absent": "K6: the same, and nobody initialises",
+    "mixed": "K10: the error of a client whose transaction is not there, beside an old client",
 }
 
 

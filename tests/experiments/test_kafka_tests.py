@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_a_page_says_why_its_patch_has_no_test(tmp_path: Path) -> None:
     (tmp_path / "Z1" / "fix.patch").touch()
     (tmp_path / "Z1" / "README.md").write_text("The patch is small.", "utf-8")
     assert untested(tmp_path) == ["Z1"]
+
+
+def sent_first(readme: str) -> list[str]:
+    """The finds of which README.md says that they are to be sent first."""
+    part = readme.partition("\n## Send first\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| \[[^]]+\]\((.+?)/README\.md\)", part, re.MULTILINE)
+
+
+def test_what_is_sent_first_has_a_tested_patch_and_a_report() -> None:
+    first = sent_first((FINDS / "README.md").read_text("utf-8"))
+    assert len(first) == 10
+    assert {*first} <= {*TESTED} & {path.parent.name for path in REPORTS}
+    assert sent_first("\n## Send first\n\n| [Z1](Z1/README.md) | x\n\n## Notes\n") == ["Z1"]
 
 
 @pytest.mark.kafka

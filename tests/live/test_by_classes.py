@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from experiments import (
     changed,
+    directories_by_classes,
     groups_by_classes,
     late_acknowledgement,
     old_replica_by_classes,
@@ -64,7 +65,7 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 
 def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved() -> None:
     """Z416; the control is refused, and both are handed out again."""
-    [each] = late_acknowledgement.run_cases(None)
+    each, *_ = late_acknowledgement.run_cases(None)
     again = "; then C gets [0, delivery 1]"
     assert each["found"] == f"A is told no error{again}"
     assert each["control"] == f"A is told refused{again}"
@@ -72,9 +73,18 @@ def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved(
 
 def test_a_late_acknowledgement_is_refused_with_its_change(tmp_path: Path) -> None:
     """Z416."""
-    [each] = late_acknowledgement.run_cases(changed.classes("Z416", tmp_path))
+    each, *_ = late_acknowledgement.run_cases(changed.classes("Z416", tmp_path))
     assert each["found"] == each["control"] != ""
     assert each["found"].startswith("A is told refused")
+
+
+def test_a_start_offset_that_goes_back_is_neither_delivered_nor_stored() -> None:
+    """The schedule share-start.moves, and what comes after it; the control never goes back."""
+    _, *found = late_acknowledgement.run_cases(None)
+    then = "; A gets [3, delivery 1], start 3; stored starts [0, 3]"
+    assert [each["case"] for each in found] == ["returns", "amid"]
+    assert {each["found"] for each in found} == {f"start 1, next fetch 1{then}"}
+    assert {each["control"] for each in found} == {f"start 3, next fetch 3{then}"}
 
 
 def test_what_a_snapshot_comes_to() -> None:
@@ -128,11 +138,21 @@ def test_kafka_has_the_guards_of_offsets(case: str) -> None:
 
 
 def test_suspicions_of_reading_are_shown_with_their_controls() -> None:
-    """K1 to K5, K9 and K13 of finds/README.md."""
+    """K1 to K5, K9, K12 and K13 of finds/README.md."""
     cases = ["refused", "reassigned", "recommitted", "sessions", "unkept", "disturbed", "sent"]
+    cases += ["unresolved"]
     asked = [name for case in cases for name in (case, *groups_by_classes.CASES[case].controls)]
     found = {name: came["shown"] for name, came in groups_by_classes.runs(asked)}
     assert found == {name: name in cases for name in asked}
+
+
+def test_what_a_start_makes_of_a_replica_with_two_directories() -> None:
+    """Z301 and Z137, each with its control."""
+    found = [(each["found"], each["control"]) for each in directories_by_classes.run_cases()]
+    assert found == [
+        ("6 records in the second", "10 records in the second"),
+        ("0 records in the second", "KafkaStorageException"),
+    ]
 
 
 def test_kafka_has_the_guards_of_sequences() -> None:
@@ -143,7 +163,7 @@ def test_kafka_has_the_guards_of_sequences() -> None:
 
 
 def test_what_comes_late() -> None:
-    """Z200, H10, Z87, Z75, Z72 and Z140, each with its control."""
+    """Z200, H10, Z87, Z75, Z72, Z140, K6 and K10, each with its control."""
     found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
@@ -153,13 +173,16 @@ def test_what_comes_late() -> None:
         "marker": ("appended at 3", "InvalidProducerEpochException, open"),
         "batch": ("appended at 2, open", "InvalidProducerEpochException"),
         "bulk": ("15", "11"),
+        "tombstone": ("IllegalStateException not answered", "initialised"),
+        "absent": ("NullPointerException ", ""),
+        "mixed": ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE"),
     }
 
 
 def test_of_open_transactions_the_one_that_ends_is_passed_over(tmp_path: Path) -> None:
     """Z140 with its change."""
-    *_, bulk = late_for_transactions(changed.classes("Z140", tmp_path))
-    assert bulk["found"] == bulk["control"] == "11"
+    found = {e["case"]: e for e in late_for_transactions(changed.classes("Z140", tmp_path))}
+    assert found["bulk"]["found"] == found["bulk"]["control"] == "11"
 
 
 def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ OURS = re.compile(r"\bZ\d+\b|kraftcheck|experiments|\bb\d\b|\]\(")
 """What a reader of a report knows nothing of: our ids, verbs and scripts, brokers of a story."""
 COLUMNS = ("3.9.2", "4.0", "4.1", "4.2", "4.3.1", "4.4.0")
 """The versions of the tables: L (seen on a cluster), C (on classes), r (read), n (not there)."""
+LAST = re.compile(r"(\d\.\d\.\d), 2026-\d\d-\d\d")
+KNOWN = "Send with a known cause"
 MOST_STEPS = 12
 DATA = Path(__file__).resolve().parents[1] / "live" / "data"
 MODELS = read_manifest(SPECS / "models.toml").models
@@ -107,7 +109,7 @@ def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
     """Cells of the table that are not what the page says."""
     row = re.compile(
         r"^\| \[[^]]+\]\((.+?)/README\.md\) \| [^|]* \| \*\*(.+?)\*\*: [^|]* \|"
-        + r" ([^|]*) \|" * (len(COLUMNS) + 3)
+        + r" ([^|]*) \|" * (len(COLUMNS) + 4)
         + "$",
         re.MULTILINE,
     )
@@ -116,8 +118,11 @@ def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
         if name not in rows:
             yield f"{name}: no row of its cells"
             continue
-        severity, *versions, evidence, _, _ = rows[name]
+        severity, *versions, last, evidence, _, _ = rows[name]
         columns = dict(zip(COLUMNS, versions, strict=True))
+        run = LAST.fullmatch(last)
+        if not run or not columns.get(run[1], columns.get(run[1][:3], "")).startswith(("L", "C")):
+            yield f"{name}: last seen {last}, which is no run of the columns"
         told = page.partition("**Severity**: ")[2].replace("\n", " ")
         if not told.startswith(severity):
             yield f"{name}: {severity}, where the page says {told[:40]}"
@@ -135,6 +140,25 @@ def disagreeing(pages: Mapping[str, str], readme: str) -> Iterator[str]:
                 yield f"{name}: live on {version}, which its report does not say"
             if not columns.get(version, columns.get(version[:3], "")).startswith("L"):
                 yield f"{name}: live on {version}, which the column does not say"
+
+
+def counted(readme: str) -> tuple[int, int]:
+    """Of how many finds no report was found, and of how many something is known: by the tables."""
+    parts = re.split(r"^## (.+)$", readme, flags=re.MULTILINE)
+    new = known = 0
+    for head, text in zip(parts[1::2], parts[2::2], strict=True):
+        for cells in re.findall(r"^\| \[[^]]+\]\(.+?/README\.md\) \|(.+)\|$", text, re.MULTILINE):
+            is_new = head != KNOWN and cells.rpartition("|")[2].strip().startswith("no")
+            new, known = new + is_new, known + (not is_new)
+    return new, known
+
+
+def test_the_head_counts_what_the_tables_have() -> None:
+    new, known = counted(README)
+    said = f"{new + known} finds: of {new} no report was found, of {known} the cause"
+    assert said in README and new + known == len(PAGES)
+    row = "\n| [Z1](Z1/README.md) | x | no report found |\n"
+    assert counted(f"## Notes\n{row}## {KNOWN}\n{row}") == (1, 1)
 
 
 def test_there_are_pages() -> None:
@@ -185,14 +209,17 @@ def test_what_is_not_of_the_form_is_noticed() -> None:
         ("model; ", ""),
         ("`kraftcheck check`", "`kraftcheck conform`"),
         ("live (4.3.1)", "live (4.3.1, 3.9.2)"),
-        ("| L | - | live", "| r | - | live"),
+        ("| L | - | 4.3.1", "| C | - | 4.3.1"),
         ("| 4.0 |", "| 4.0 | unknown |"),
+        ("4.3.1, 2026", "4.4.0, 2026"),
+        ("| 4.3.1, 2026-11-29 |", "| yesterday |"),
     ],
 )
 def test_a_cell_that_is_not_the_page_s_is_noticed(before: str, after: str) -> None:
     checked = "`kraftcheck check`, `kraftcheck spec check --model Z68`"
     page = f"**Severity**: low; rare.\n{checked}\n**Affects**: 4.3.1 (seen), 3.9.2.\n"
-    cells = "x | **low**: rare | L | - | - | - | L | - | live (4.3.1); model; `kraftcheck check`"
+    cells = "x | **low**: rare | L | - | - | - | L | - | 4.3.1, 2026-11-29 | live (4.3.1); model"
+    cells += "; `kraftcheck check`"
     row = f"| [Z1](Z1/README.md) | {cells} | 4.0 | no |\n"
     assert list(disagreeing({"Z1": page}, row)) == []
     assert before in row

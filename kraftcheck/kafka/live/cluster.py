@@ -22,7 +22,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -141,7 +141,7 @@ class Cluster:
         patience: float = START_SECONDS,
         lasts: bool = False,
         own: Path | None = None,
-    ) -> Cluster:
+    ) -> Self:
         """Formats and starts a new cluster, and waits until every node has started.
 
         guests: further hosts on the islands' network, for clients. patience: seconds that a node
