@@ -72,8 +72,13 @@ import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
+import org.apache.kafka.coordinator.group.api.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
+import org.apache.kafka.coordinator.group.modern.MemberAssignmentImpl;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.coordinator.group.streams.StreamsGroupHeartbeatResult;
 import org.apache.kafka.server.util.KafkaScheduler;
@@ -142,6 +147,8 @@ public class Coordinators {
             case "orphaned-control" -> orphaned("bidirectional");
             case "stamped" -> stamped(true);
             case "stamped-control" -> stamped(false);
+            case "kept" -> kept(true);
+            case "kept-control" -> kept(false);
             case "expired" -> expired(true);
             case "expired-control" -> expired(false);
             case "downgraded" -> downgraded(true);
@@ -229,6 +236,32 @@ public class Coordinators {
         member.heartbeat(broker);
         var error = member.commit(broker, restamped ? member.epoch : before, 50);
         return error == Errors.NONE && committed(broker) == 50;
+    }
+
+    // 2b. A member gives one partition up, and owes its other one by then, or not; it commits for the
+    // first what it asked for before that, in the epoch of then.
+    private static boolean kept(boolean owes) throws Exception {
+        Thread.currentThread().setContextClassLoader(Wanted.class.getClassLoader()); // where Kafka looks
+        settings = Map.of(GroupCoordinatorConfig.CONSUMER_GROUP_ASSIGNORS_CONFIG, List.of(Wanted.class.getName()));
+        var broker = new Broker(new Log(), 0);
+        var member = new Consumer("m", null);
+        Wanted.of = Map.of("m", Set.of(0, 1));
+        settle(broker, member);
+        int before = member.epoch;
+        Wanted.of = Map.of("m", Set.of(1), "n", Set.of(0));
+        var other = new Consumer("n", null);
+        other.heartbeat(broker);
+        member.heartbeat(broker);
+        if (owes)
+            Wanted.of = Map.of("n", Set.of(0), "o", Set.of(1));
+        broker.passes(TICK_MS); // the next assignment is not made at once
+        new Consumer("o", null).heartbeat(broker);
+        member.heartbeat(broker);
+        settle(broker, other);
+        tell("m has " + member.owned + ", n " + other.owned + "; the epoch of m", member.epoch);
+        other.commit(broker, other.epoch, 100);
+        var error = member.commit(broker, before, 50);
+        return other.owned.contains(0) && error == Errors.NONE && committed(broker) == 50;
     }
 
     // 3. Offsets of a group that has just become empty.
@@ -943,6 +976,18 @@ public class Coordinators {
         @Override
         public String name() {
             return "custom";
+        }
+    }
+
+    public static class Wanted extends UniformAssignor {
+        static Map<String, Set<Integer>> of;
+
+        @Override
+        public GroupAssignment assign(GroupSpec group, SubscribedTopicDescriber topics) {
+            var assigned = new HashMap<String, MemberAssignment>();
+            for (String member : group.memberIds())
+                assigned.put(member, new MemberAssignmentImpl(Map.of(TOPIC_ID, of.getOrDefault(member, Set.of()))));
+            return new GroupAssignment(assigned);
         }
     }
 

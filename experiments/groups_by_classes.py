@@ -75,6 +75,10 @@ CASES: Final = {
         "a commit of before a removal goes back behind its successor's (Z108)",
         {"stamped-control": "with the epoch in which it was asked for"},
     ),
+    "kept": Case(
+        "a commit for a partition that was given up is accepted in the epoch that is kept (Z108)",
+        {"kept-control": "the member owes nothing more, so its epoch moves on"},
+    ),
     "expired": Case(
         "offsets of a group that has just become empty expire (Z102)",
         {"expired-control": "a classic group"},

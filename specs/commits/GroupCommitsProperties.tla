@@ -11,24 +11,34 @@ CommitsTypeInv ==
   /\ \A group \in Prefixes(coordinator) :
        (group.since # 0) = (\E n \in Members : Followed \in Has(group.members[n]))
 
-(* A commit is accepted only of who has the partition.                      *)
 IsCommitted == ~IsFailOver /\ Now(coordinator').offset # Now(coordinator).offset
 Committing(n) == {r \in clients[n].requested : r.offset = Now(coordinator').offset}
+
+(* Who commits is in the epoch in which it asked.  Kafka then looks at no   *)
+(* partition, though a member that owes one keeps its epoch when it has     *)
+(* given up others (docs/groups.md).                                        *)
+IsInEpoch(n) == \E r \in Committing(n) : r.epoch = Now(coordinator).members[n].epoch
+
+(* A commit is accepted only of who has the partition, or is in the epoch   *)
+(* in which it asked.                                                       *)
 CommitByOwnerStep ==
   IsCommitted =>
     \E n \in Members :
-      Committing(n) # {} /\ Followed \in Has(Now(coordinator).members[n])
+      \/ IsInEpoch(n)
+      \/ Committing(n) # {} /\ Followed \in Has(Now(coordinator).members[n])
 CommitByOwner == [][CommitByOwnerStep]_vars
 
 (* What is committed goes back only for who has had the partition ever      *)
-(* since it asked.  (A member that was refused by a coordinator whose log   *)
-(* is lost then begins anew in the same epoch: its commits may overtake     *)
-(* each other.)                                                             *)
+(* since it asked, or is in that epoch still.  (A member that was refused   *)
+(* by a coordinator whose log is lost then begins anew in the same epoch:   *)
+(* its commits may overtake each other.)                                    *)
 HandoverNoRegressStep ==
   ~IsFailOver /\ Now(coordinator').offset < Now(coordinator).offset
-    => \E n \in Members : \E r \in Committing(n) :
-         /\ Followed \in Has(Now(coordinator).members[n])
-         /\ Now(coordinator).since <= r.epoch
+    => \E n \in Members :
+         \/ IsInEpoch(n)
+         \/ \E r \in Committing(n) :
+              /\ Followed \in Has(Now(coordinator).members[n])
+              /\ Now(coordinator).since <= r.epoch
 HandoverNoRegress == [][HandoverNoRegressStep]_vars
 
 (* What was answered is committed.                                          *)

@@ -42,7 +42,8 @@ def claims() -> Iterator[tuple[Claim, ...]]:
 
 
 def owners() -> Iterator[dict[int, int]]:
-    for one, other in itertools.product((1, 2), repeat=2):
+    """Also one who claims nothing."""
+    for one, other in itertools.product((1, 2, 3), repeat=2):
         yield {1: one, 2: other}
 
 
@@ -62,7 +63,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for written, state in itertools.product(((), (IMAGE,)), STATES):
         yield "IsTold", (replace(GROUP, state=state, log=replace(GROUP.log, leader=written)),)
     gone = replace(IMAGE, members=(NO_MEMBER, NO_MEMBER))
-    yield from (("LoadedState", (image,)) for image in (IMAGE, gone))
+    alone = replace(IMAGE, members=(IMAGE.members[0], NO_MEMBER))
+    yield from (("LoadedState", (image,)) for image in (IMAGE, alone, gone))
     for some in claims():
         yield "Targets", (some,)
         for p in (1, 2):

@@ -88,6 +88,8 @@ def clients() -> Iterator[GroupMember]:
             awaiting=awaiting,
             correlation=2,
         )
+    # Its target has changed since it began to take what it takes.
+    yield replace(INITIAL_MEMBER, current=(1,), target=(1,), reconciling=(2,), correlation=2)
 
 
 def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -205,6 +207,6 @@ PLAIN: Final = Plain(
     ),
     variables,
     questions,
-    (THREE,),
+    (THREE, replace(THREE, static=())),
     ("Z91", {"RevocationBlocks"}),
 )

@@ -44,7 +44,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         rules = ("ForgetsOffline", "MayCreate", "PromotesFuture", "RecoversFuture")
         for rule in (*rules, "TakesBackAssignment"):
             yield rule, (row,)
-    for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE, LEFT)):
+    anew = replace(IMAGE, topic_id=2)
+    for topic, image in itertools.product((1, 2), (IMAGE, NO_IMAGE, LEFT, anew)):
         yield "IsStray", (Log(1, topic, True), image)
 
 

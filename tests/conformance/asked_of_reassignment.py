@@ -33,7 +33,7 @@ def variables(rows: Rows) -> Variables:
 
 
 SETS: Final = ((), (1,), (3,), (1, 2), (2, 3), (1, 2, 3))
-LISTS: Final[tuple[list[int], ...]] = ([], [1], [3, 1], [1, 1], [2, 3], [1, 2, 3])
+LISTS: Final[tuple[list[int], ...]] = ([], [1], [3, 1], [1, 1], [1, 2], [2, 3], [1, 2, 3])
 """Sequences, where tuples stand for sets."""
 
 
@@ -42,12 +42,14 @@ def rows() -> Iterator[TopicRow]:
     fenced = BrokerRegistration("Fenced", (1,))
     yield from (replace(moving(), min_isr=value) for value in (1, 3))
     yield replace(moving(), registrations=(fenced, GONE, first_row().registrations[2]))
+    alone = moving(replicas=(1,), adding=(), removing=()).partitions[0]
+    yield replace(moving(), partitions=(*moving().partitions, alone))
 
 
 def placements() -> Iterator[tuple[TopicRow, list[int]]]:
     """Who is registered how, and a list that somebody or the placer chooses."""
     fenced, active = BrokerRegistration("Fenced", (1,)), first_row().registrations[0]
-    for of in itertools.product((active, fenced), (active, fenced, GONE), (active, fenced)):
+    for of in itertools.product((active, fenced), *[(active, fenced, GONE)] * 2):
         row = replace(first_row(), registrations=of)
         yield from ((row, listed) for listed in LISTS)
         yield from ((row, [*listed]) for listed in itertools.permutations((1, 2, 3)))
@@ -60,6 +62,7 @@ def partitions() -> Iterator[MovingPartition]:
     for replicas, adding, removing in (
         ((3, 1, 2), (3,), (3,)),
         ((1, 2), (), (2,)),
+        ((1, 2), (), (1, 2)),
         ((1, 2, 3), (2, 3), ()),
         ((3, 1, 2), (3,), (1, 2)),
     ):
@@ -81,6 +84,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from ((rule, placement) for rule in ("PlacementRefused", "PlacerChooses"))
     for taken, b in itertools.product(([1], [3], [1, 2], [2, 1], [1, 3], [3, 1]), (1, 2, 3)):
         yield from (("TakesTurns", (of, (1, 2, 3), taken, b)) for of in SETS[1:])
+    yield "TakesTurns", ((1,), (1, 2, 3, 4), [1, 2, 3], 2)
     for ends, epoch in itertools.product(((1, -1, 0), (1, 1, -1)), (0, 1)):
         known = LeaderNotes(1, epoch, 0, 1, ends)
         yield "KeepsEndOffsets", (known, first_row().partitions[0])

@@ -63,6 +63,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         )
         for rule in ("WriteAccepted", "WrittenEpoch", "StoredStart"):
             yield rule, (STORED, replace(write, start=epochs[0]))
+        yield "WriteAccepted", (replace(STORED, leader_epoch=2, incarnation=1), write)
         yield "FencingRemoves", (LED, write)
         yield "ReadIsRecorded", (STORED, incarnation)
     for count in (1, 2, 3):
@@ -77,6 +78,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for row in (
         *(LED, replace(LED, start=1, log_start=2), replace(LED, gap=2, gap_end=4)),
         *(replace(LED, start=3, log_start=2), replace(LED, end=LED.start + TWO.max_in_flight)),
+        *(replace(LED, cells=(cell, HELD, MOVES, cell)) for cell in cells()),
     ):
         yield from ((rule, (row,)) for rule in ("StoresResolvedStart", "AnswerWaits"))
         yield from (("SessionReleases", (row, n)) for n in TWO.members)

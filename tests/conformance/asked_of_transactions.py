@@ -78,10 +78,13 @@ PENDED = ("None", "PrepareEpochFence", "Ongoing", "CompleteAbort")
 
 
 def rows_of_coordinators() -> Iterator[Coordinator]:
-    for state, pended, partitions in itertools.product(STATES, PENDED, ((), (11,))):
+    """With max_epoch 1, epoch 3 is of another producer id than epoch 2."""
+    here = ((2, ()), (2, (11,)), (3, (11,)))
+    for state, pended, (epoch, partitions) in itertools.product(STATES, PENDED, here):
         pending = replace(NOTHING_PENDING, state=pended)
         # Any of STATES.
-        yield Coordinator(True, 2, Txn(state, 2, partitions), pending, ())  # type: ignore[arg-type]
+        txn = Txn(state, epoch, partitions)  # type: ignore[arg-type]
+        yield Coordinator(True, 2, txn, pending, ())
 
 
 def producers() -> Iterator[Producer]:
@@ -196,6 +199,8 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         for g in (False, True)
     ]
     yield from (("WaitsForLower", (tuple(sorted(waiting)), v)) for v in waiting)
+    others = [*waiting, Verification(replace(batches[0], epoch=1), True, True)]
+    yield from (("WaitsForLower", ((each,), v)) for each in others for v in waiting)
     yield from (("LastStableOffset", (row,)) for row in leaders())
     for producer in producers():
         yield ("IsProducerExpired", (producer,))
@@ -221,7 +226,7 @@ PLAIN: Final = Plain(
     questions,
     (
         replace(TWO, version=1, recovers=True, ids_expire=True, max_epoch=1),
-        *(TWO, replace(TWO, max_epoch=1)),
+        *(replace(TWO, recovers=True), replace(TWO, version=1), replace(TWO, max_epoch=1)),
     ),
     ("Z73", {"MarkerEpochOk", "MarkerError"}),
     ("MarkersRefused",),

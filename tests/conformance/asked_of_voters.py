@@ -36,7 +36,7 @@ def variables(rows: Rows) -> Variables:
 
 
 def rows_of_nodes() -> Iterator[VoterRow]:
-    logs = (LOG[:1], LOG, (*LOG, voters(2, 3)), (LOG[0], voters(1)))
+    logs = (LOG[:1], LOG, (*LOG, voters(2, 3)), (LOG[0], voters(1)), (voters(1, 2),))
     for log, known in itertools.product(logs, (-1, 0, 1, 2, 3)):
         yield from (leading(log, known), following(log, high_watermark=known))
         yield replace(leading(log, known), change=len(log) - 1)
@@ -45,6 +45,8 @@ def rows_of_nodes() -> Iterator[VoterRow]:
         moved = tuple([replace(e, moved=e.voters[:1]) if e.voters else e for e in log])
         for at in (True, False):
             yield replace(following(moved), moved=True, has_updated_leader=at)
+        # It has read none of its sets.
+        yield replace(following(moved), history=following(LOG[:1]).history)
         yield replace(leading(moved, known), heard=(Heard(2, True), Heard(3, False)))
 
 

@@ -117,8 +117,9 @@ def test_a_snapshot_ends_before_the_offset_in_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        *[("Z107", "orphaned"), ("Z108", "stamped"), ("Z181", "replaced"), ("Z210", "upgraded")],
-        *[("Z221", "outlived"), ("Z185", "told"), ("Z185", "renumbered"), ("Z187", "equal-epoch")],
+        *[("Z107", "orphaned"), ("Z108", "stamped"), ("Z108", "kept"), ("Z181", "replaced")],
+        *[("Z210", "upgraded"), ("Z221", "outlived"), ("Z185", "told"), ("Z185", "renumbered")],
+        ("Z187", "equal-epoch"),
     ],
 )
 def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path: Path) -> None:

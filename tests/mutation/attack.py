@@ -9,7 +9,8 @@ tried and what went wrong.
     damages    damages of the disks of six releases: silence without a reason is wrong
     frames     altered frames to served clusters: an exception, and a violation, are wrong
     faults     one-sided faults: a rule of the reference altered, none in the specs. Found by runs
-               (steps, invariants) or by the questions that TLC is asked; else it is wrong
+               (steps, invariants) or by the questions that TLC is asked; else it is wrong, unless
+               rules.toml has why
     mutants    altered checkers of newer areas: one that no test notices, without a reason, is wrong
     runs       runs of every scenario: a violation is wrong
 
@@ -55,7 +56,7 @@ from tests.conformance.test_plain import EACH
 from tests.kafka.disks import damages as of_disks
 from tests.kraftcheck.serve.test_codec import made
 from tests.kraftcheck.serve.wire import PORTS, Wire, batch, frame
-from tests.mutation import search
+from tests.mutation import reasons, search
 from tests.mutation.hunted import mutants_of
 from tests.reference.vocabulary import snake
 from tests.traces.checkers import made_objects, valid_objects
@@ -69,6 +70,7 @@ OTHER_RUNS: Final = 200
 """Of each other scenario."""
 FAULT_RUNS: Final = 100
 """So many runs look for a one-sided fault."""
+RULES: Final = Path(__file__).with_name("rules.toml")
 SESSION: Final = 250
 """So many frames reach one cluster."""
 NEWER: Final = (
@@ -260,6 +262,7 @@ def faults(asked: Asked) -> Figures:
     ]
     share = -(-asked.cases // len(newer))
     some = [fault for name in newer for fault in mutants_of(name, share, asked.seed)]
+    given = reasons.read(RULES)
     for number, fault in enumerate(some[: asked.cases]):
         fault = replace(fault, id=f"FAULT-{number}")
         with known(fault):
@@ -270,6 +273,7 @@ def faults(asked: Asked) -> Figures:
                 found = ["an exception"]
         asked_about = told_by_questions(fault)
         end = " and ".join([*sorted(found), *["questions"] * bool(asked_about)])
+        end = end or search.REASONED * (fault.source in given)
         told[end or "nobody"] += 1
         if not end:
             wrong.append(f"{fault.protocol}: {fault.title}")

@@ -18,19 +18,27 @@ from benchmarks.guided import GENERATION, GUIDED, PLAIN, campaign_of, detect
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import known
 from kraftcheck.reference.protocols import parts_of
-from tests.mutation.mutants import chosen, mutants
+from tests.mutation.mutants import Mutant, chosen, mutants
 
 
-def mutants_of(scenario: str, count: int, seed: int | None = None) -> Iterator[Bug]:
-    """So many mutants of a scenario's rules, which nobody chose: as tests/mutation spreads them
-    over functions, by a hash of their names. Some may change nothing. seed: others than without."""
+def mutants_of_rules(scenario: str) -> list[Mutant]:
+    """All of them."""
     rules = parts_of(scenario)[0].rules[0]
     source = Path(inspect.getfile(rules)).read_text("utf-8")
-    own = [
+    return [
         each
         for each in mutants(rules.__module__, source)
         if each.function.rpartition(".")[0] == rules.__name__
     ]
+
+
+def mutants_of(scenario: str, count: int, seed: int | None = None) -> Iterator[Bug]:
+    """So many mutants of a scenario's rules, which nobody chose: as tests/mutation spreads them
+    over functions, by a hash of their names. Some may change nothing: rules.toml has why. source of
+    each: its name there. seed: others than without."""
+    rules = parts_of(scenario)[0].rules[0]
+    source = Path(inspect.getfile(rules)).read_text("utf-8")
+    own = mutants_of_rules(scenario)
     path = "" if seed is None else f"{rules.__module__}#{seed}"
     for number, mutant in enumerate(chosen(own, count, path), 1):
         module: dict[str, Any] = {"__name__": rules.__module__}
@@ -41,7 +49,7 @@ def mutants_of(scenario: str, count: int, seed: int | None = None) -> Iterator[B
             id=f"M{number}",
             title=f"{name}: {mutant.change}",
             story="",
-            source="",
+            source=mutant.id,
             protocol=scenario,
             replacement=type(f"M{number}", (rules,), {"__slots__": (), name: decision}),
             property="",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.conformance.test_plain import EACH
 from tests.mutation import covering, reasons
+from tests.mutation.attack import RULES
+from tests.mutation.hunted import mutants_of_rules
 from tests.mutation.mutants import mutants
 from tests.mutation.search import Settings
 
@@ -19,3 +22,8 @@ def test_every_reason_belongs_to_a_mutant(repo_root: Path) -> None:
         for mutant in mutants(target.path, (repo_root / target.path).read_text("utf-8"))
     ]
     assert reasons.misplaced(given, every) == []
+
+
+def test_every_reason_belongs_to_a_mutant_of_a_rule() -> None:
+    every = [each for of in EACH for each in mutants_of_rules(of.planted.protocol.name)]
+    assert reasons.misplaced(reasons.read(RULES), every) == []
