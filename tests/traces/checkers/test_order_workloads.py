@@ -105,7 +105,8 @@ def _explained(count: int) -> set[tuple[bool, ...]]:
     """What reads can find, in any order of the inserts and the reads."""
     found = set()
     for places in combinations(range(2 * count), count):
-        inserted, answers = 0, []
+        inserted = 0
+        answers: list[bool] = []
         for at in range(2 * count):
             if at in places:
                 inserted += 1
