@@ -355,8 +355,12 @@ class _Test:
             model="partition-log",
             real_time=False,
             note=self._note(),
-            configuration={"reset": min(self.resets)} if list(self.groups) == [True] else {},
+            configuration=self._configuration(),
         )
+
+    def _configuration(self) -> dict[str, Any]:
+        """Where share groups begin, if there are no other groups."""
+        return {"reset": min(self.resets)} if self.resets and False not in self.groups else {}
 
     def _answered(self) -> Iterator[Operation]:
         """Of each producer, in the order of its values' numbers."""
