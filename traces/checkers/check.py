@@ -26,9 +26,9 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.traces.checkers import log, models, search
-from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, worst
+from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, together, worst
 from kraftcheck.traces.checkers.atomicity import judged
-from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, from_history, indices, pairs
+from kraftcheck.traces.checkers.columns import Flags, Ints, batches_of, indices, pairs
 from kraftcheck.traces.checkers.coordinated import group_log
 from kraftcheck.traces.checkers.findings import Across, Broken
 from kraftcheck.traces.checkers.groups import judged as rebalanced
@@ -122,8 +122,12 @@ def check_log(
         uncommitted = "read-uncommitted" in promise.rows
         transactions = transactions_of(once, uncommitted=uncommitted)
         logs = settled(once)
-    batch = from_history(logs, compaction=configuration.compaction)
-    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    report = together(
+        assess(
+            batch, [promise] * batch.segments, level=level, gaps=gaps, complete=complete
+        ).report()
+        for batch in batches_of(logs, configuration.compaction)
+    )
     if transactions is not None:
         refused: Iterable[Broken] = ()
         if unit is not None:
@@ -163,13 +167,6 @@ def check_log(
         )
         report = _with(report, among, sum(map(len, sharing.records.values())))
     return report
-
-
-def _of_logs(
-    batch: LogBatch, promise: Promise, *, level: Level | None, gaps: bool, complete: bool | None
-) -> Report:
-    promises = [promise] * batch.segments
-    return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
 
 
 def _with(report: Report, found: Across, operations: int) -> Report:
