@@ -197,6 +197,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """The model that the format implies, where it does: partition-log, cas-register, kv, ..."""
     failed_cas: str = NOT_COMPARED
     """What the format means by a compare-and-set that failed without an error."""
+    initial: Any = None
+    """The value of a register that nobody wrote, where the workload has one."""
     real_time: bool = True
     """Whether times say which of two clients was first; False: nothing is promised of that."""
     note: str | None = None

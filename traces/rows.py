@@ -116,6 +116,31 @@ class Rows(NamedTuple):
     """The operations, where they were read as such; they have the lines."""
 
 
+def taken(rows: Rows, at: Ints) -> Rows:
+    """Some of the rows."""
+    places, counts = places_of(rows, at)
+    columns = {
+        name: column._replace(codes=column.codes[at]) if isinstance(column, Words) else column[at]
+        for name, column in rows._asdict().items()
+        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets")
+    }
+    return rows._replace(
+        **columns,
+        value=rows.value.take(pa.array(at)),
+        splits=np.concatenate(([0], np.cumsum(counts))),
+        offsets=rows.offsets[places],
+        returned=rows.returned.take(pa.array(places)),
+    )
+
+
+def places_of(rows: Rows, at: Ints) -> tuple[Ints, Ints]:
+    """Where what these rows returned is in `offsets` and `returned`, and how much it is of each."""
+    counts = rows.splits[at + 1] - rows.splits[at]
+    before = np.cumsum(counts) - counts
+    inside = np.arange(int(counts.sum())) - np.repeat(before, counts)
+    return np.repeat(rows.splits[at], counts) + inside, counts
+
+
 def coded(words: Iterable[Hashable]) -> Words:
     """Each word as a number."""
     numbers: dict[Any, int] = {}

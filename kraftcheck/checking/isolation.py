@@ -31,7 +31,7 @@ def judge_causal(history: History, facts: dict[str, Any], options: Options) -> J
     """Judges single reads and writes of registers by causal consistency."""
     found, reason = list[Certificate](), None
     try:
-        found = causal.violations(history, initial_of(options))
+        found = causal.violations(history, initial_of(history, options))
     except causal.Undecided as undecided:
         reason = str(undecided)
     counted = Counter(each.kind for each in found)
@@ -74,8 +74,9 @@ def judge_isolation(history: History, facts: dict[str, Any], options: Options) -
     """Judges a history of transactions. Raises BadInput: no such consistency model."""
     wanted = consistency_named(options.level or levels.STRICT_SERIALIZABLE)
     asked = history
-    if options.initial is not None:
-        history = _from_nothing(history, facts["model"], initial_of(options))
+    initial = initial_of(history, options)
+    if initial is not None:
+        history = _from_nothing(history, facts["model"], initial)
     found = check_isolation(history, facts["model"], wanted)
     if found.verdict == UNKNOWN and wanted == levels.STRICT_SERIALIZABLE:
         searched = _searched(asked, facts, options)

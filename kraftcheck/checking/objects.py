@@ -88,17 +88,17 @@ def configured(model: Model, history: History, options: Options) -> Model:
     """The model as the options, or else the history's format, have it. Raises BadInput."""
     if isinstance(model, Register):
         compared = (options.failed_cas or history.failed_cas) == COMPARED
-        return type(model)(initial_of(options), compared=compared)
+        return type(model)(initial_of(history, options), compared=compared)
     if type(model) is MultiRegister:
-        return MultiRegister(initial_of(options))
+        return MultiRegister(initial_of(history, options))
     if options.initial is not None:
         raise BadInput(f"--initial is of registers; a {model.name} has a beginning of its own")
     return model
 
 
-def initial_of(options: Options) -> Any:
+def initial_of(history: History, options: Options) -> Any:
     """The value of a register that nobody wrote."""
-    return None if options.initial is None else key_named(options.initial)
+    return history.initial if options.initial is None else key_named(options.initial)
 
 
 def refuse_level(model: str, options: Options) -> None:

@@ -19,7 +19,7 @@ def judge_property(history: History, facts: dict[str, Any], options: Options) ->
     name = facts["model"]
     refuse_level(name, options)
     strict = options.level == LINEARIZABLE
-    found = judge(history, name, start=initial_of(options), strict=strict)
+    found = judge(history, name, start=initial_of(history, options), strict=strict)
     broken = [each for each in found.anomalies if not each.allowed]
     certificates = [each for anomaly in broken for each in anomaly.certificates]
     return JudgedHistory(

@@ -8,7 +8,7 @@ refuse a history and never to pass it. Who wants to judge one history asks check
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Final, TypeAlias
@@ -17,9 +17,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kraftcheck.reference.clients.promises import Level, Promise
+from kraftcheck.reference.clients.promises import Level, Promise, level_named
 from kraftcheck.traces.checkers import log
-from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS, Anomalies, anomalies_of
+from kraftcheck.traces.checkers.anomalies import (
+    JEPSEN,
+    NAMES as ANOMALIES,
+    OURS,
+    Anomalies,
+    anomalies_of,
+)
 from kraftcheck.traces.checkers.certificates import certificate_of
 from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch
 from kraftcheck.traces.checkers.findings import EXAMPLES_MAX
@@ -114,6 +120,37 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def worst(verdicts: Sequence[str]) -> str:
     return next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
+
+
+def together(reports: Iterable[Report]) -> Report:
+    """The report on the partitions of several batches, the smallest evidence first."""
+    reports = list(reports)
+    told: dict[str, list[Anomaly]] = {}
+    for each in (anomaly for report in reports for anomaly in report.anomalies):
+        told.setdefault(each.name, []).append(each)
+    anomalies = [_joined(told[name]) for name in ANOMALIES if name in told]
+    level = None
+    if all(each.level is not None for each in reports):
+        level = name_of(min(level_named(str(each.level)) for each in reports))
+    return msgspec.structs.replace(
+        reports[0],
+        verdict=worst([each.verdict for each in reports]),
+        level=level,
+        parts=tuple(part for each in reports for part in each.parts),
+        anomalies=tuple(sorted(anomalies, key=lambda each: each.allowed)),
+        staleness=tuple(part for each in reports for part in each.staleness),
+    )
+
+
+def _joined(anomalies: Sequence[Anomaly]) -> Anomaly:
+    """One anomaly of several batches. Those that are not allowed are evidence."""
+    shown = [each for each in anomalies if not each.allowed] or anomalies
+    examples = islice((one for each in shown for one in each.certificates), EXAMPLES_MAX)
+    return msgspec.structs.replace(
+        shown[0],
+        count=sum(each.count for each in anomalies),
+        certificates=tuple(sorted(examples, key=lambda each: len(each.operations))),
+    )
 
 
 def assess(
@@ -270,7 +307,7 @@ class Assessment:
         return f"{many} never read: {asked}"
 
     def report(self) -> Report:
-        """All segments as one history, whose parts have been promised the same."""
+        """All segments as one history, whose parts have been promised the same: for `together`."""
         parts = tuple(self.part(segment) for segment in self.segments)
         exact = bool(self.levels.exact.all())
         return Report(
@@ -298,13 +335,12 @@ class Assessment:
         examples = (
             each for segment in happened for each in self.anomalies.certificates(name, segment)
         )
-        listed = sorted(islice(examples, EXAMPLES_MAX), key=lambda each: len(each.operations))
         return Anomaly(
             name=name,
             count=int(counts.sum()),
             allowed=allowed,
             reason=f"{JEPSEN.get(name) or OURS[name]}; {self.why(name, happened[0])}",
-            certificates=tuple(listed),
+            certificates=tuple(islice(examples, EXAMPLES_MAX)),
         )
 
     def why(self, name: str, segment: int) -> str:

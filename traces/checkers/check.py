@@ -26,13 +26,13 @@ from kraftcheck.reference.clients.promises import (
     promised,
 )
 from kraftcheck.traces.checkers import log, models, search
-from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, worst
+from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, together, worst
 from kraftcheck.traces.checkers.atomicity import judged
-from kraftcheck.traces.checkers.columns import Flags, Ints, LogBatch, from_history, indices, pairs
+from kraftcheck.traces.checkers.columns import Flags, Ints, batches_of, indices, pairs
 from kraftcheck.traces.checkers.coordinated import group_log
 from kraftcheck.traces.checkers.findings import Across, Broken
 from kraftcheck.traces.checkers.groups import judged as rebalanced
-from kraftcheck.traces.checkers.members import Members, members_of
+from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
@@ -105,6 +105,7 @@ def check_log(
     """
     rows = rows_of(history)
     unit = SECOND.get(rows.time_unit)
+    real_time = rows.objects is None or rows.objects.real_time
     sharing = None if rows.objects is None else shares_of(rows.objects)
     share_complete = complete
     if sharing is not None:
@@ -121,8 +122,12 @@ def check_log(
         uncommitted = "read-uncommitted" in promise.rows
         transactions = transactions_of(once, uncommitted=uncommitted)
         logs = settled(once)
-    batch = from_history(logs, compaction=configuration.compaction)
-    report = _of_logs(batch, promise, level=level, gaps=gaps, complete=complete)
+    report = together(
+        assess(
+            batch, [promise] * batch.segments, level=level, gaps=gaps, complete=complete
+        ).report()
+        for batch in batches_of(logs, configuration.compaction)
+    )
     if transactions is not None:
         refused: Iterable[Broken] = ()
         if unit is not None:
@@ -141,43 +146,27 @@ def check_log(
         report = replace(_with(report, found, count), transactions=count)
     members = members_of(once)
     if members is not None:
-        among = _of_groups(members, promise, configuration, unit, level=level, groups=groups)
+        among = rebalanced(
+            members,
+            promise,
+            level=level,
+            reset=configuration.reset,
+            within=None if unit is None else int(unit * configuration.rebalance_s),
+            log=group_log(groups) if groups else None,
+            replaced=configuration.compaction != "none",
+            real_time=real_time,
+        )
         report = _with(report, among, len(members.spans.place))
     if sharing is not None:
         sharing = sharing._replace(sent=sent_in(once, logs))
         among = of_shares(
-            sharing, promise, configuration, unit, level=level, complete=share_complete
+            *(sharing, promise, configuration, unit),
+            level=level,
+            complete=share_complete,
+            real_time=real_time,
         )
         report = _with(report, among, sum(map(len, sharing.records.values())))
     return report
-
-
-def _of_logs(
-    batch: LogBatch, promise: Promise, *, level: Level | None, gaps: bool, complete: bool | None
-) -> Report:
-    promises = [promise] * batch.segments
-    return assess(batch, promises, level=level, gaps=gaps, complete=complete).report()
-
-
-def _of_groups(
-    members: Members,
-    promise: Promise,
-    configuration: Configuration,
-    unit: int | None,
-    *,
-    level: Level | None,
-    groups: Sequence[Entry],
-) -> Across:
-    """unit: how many of the history's times are a second; None: it has none."""
-    return rebalanced(
-        members,
-        promise,
-        level=level,
-        reset=configuration.reset,
-        within=None if unit is None else int(unit * configuration.rebalance_s),
-        log=group_log(groups) if groups else None,
-        replaced=configuration.compaction != "none",
-    )
 
 
 def _with(report: Report, found: Across, operations: int) -> Report:

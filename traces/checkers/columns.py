@@ -17,7 +17,7 @@ docs/log-checker.md says what is made of them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -44,12 +44,16 @@ from kraftcheck.traces.rows import (
     Ints as Ints,
     Rows,
     Words,
+    places_of,
     rows_of,
+    taken,
 )
 
 Codes = NDArray[np.int8]
 Flags = NDArray[np.bool_]
 
+BATCH_MAX: Final = 1 << 17
+"""Operations that are judged at once, where they are of several partitions: memory follows it."""
 UNKNOWN: Final = -1
 CODES: Final = {OK: 0, FAIL: 1, INDETERMINATE: 2}
 DID: Final = 0
@@ -186,6 +190,24 @@ def from_history(history: History | Rows, compaction: Compaction = "none") -> Lo
     return batch if compaction == "none" else compacted(batch, keyed=compaction == "keyed")
 
 
+def batches_of(rows: Rows, compaction: Compaction = "none") -> Iterator[LogBatch]:
+    """As `from_history`, in batches of at most BATCH_MAX operations, or of one partition."""
+    of_logs = rows.f.any_of(LOG_OPERATIONS)
+    at = indices(of_logs)
+    if len(at) <= BATCH_MAX:
+        yield from_history(rows, compaction)
+        return
+    keys, first, counts = np.unique(rows.key.codes[at], return_index=True, return_counts=True)
+    order = np.argsort(first)
+    begin = 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or int(counts[order[begin : end + 1]].sum()) > BATCH_MAX:
+            # All rows that reset a consumer's position stay.
+            mine = ~of_logs | np.isin(rows.key.codes, keys[order[begin:end]])
+            yield from_history(taken(rows, indices(mine)), compaction)
+            begin = end
+
+
 def compacted(batch: LogBatch, *, keyed: bool) -> LogBatch:
     """The same, of topics that are compacted. keyed: each value is a pair (key, value).
 
@@ -228,10 +250,8 @@ def _batch_of(rows: Rows) -> LogBatch:
     says &= ~rows.isolation.are(READ_UNCOMMITTED)[r]
     session, apart = (each[says] for each in _sessions(rows, r))
     of, r = segment[~is_append][says], r[says]
-    counts = rows.splits[r + 1] - rows.splits[r]
+    told, counts = places_of(rows, r)
     splits = np.concatenate(([0], np.cumsum(counts)))
-    inside = np.arange(int(splits[-1])) - np.repeat(splits[:-1], counts)
-    told = np.repeat(rows.splits[r], counts) + inside
     # Numbers of values go on from one segment to the next.
     both = pa.concat_arrays([rows.value.take(pa.array(a)), rows.returned.take(pa.array(told))])
     values: Sequence[Any] | None = rows.meanings

@@ -60,12 +60,18 @@ _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
 
 
 def broken(
-    m: Members, reset: Reset, within: int | None = None, log: GroupLog | None = None
+    m: Members,
+    reset: Reset,
+    within: int | None = None,
+    log: GroupLog | None = None,
+    *,
+    real_time: bool = True,
 ) -> list[Broken]:
     """What happened, the gravest first.
 
     within: how long a rebalance may take, in the history's unit; None: nobody knows. log: of the
-    groups' coordinators, where it is known.
+    groups' coordinators, where it is known. real_time: whether times say which of two members was
+    first; otherwise only what needs no such order is looked for.
     """
     found = []
     if log is not None:
@@ -74,15 +80,10 @@ def broken(
             *(ungiven(log, m), idle(log)),
         ]
     m = m if log is None else known(log, m)
-    found += [
-        *overlaps(m, log),
-        unowned(m),
-        *([] if within is None else [stuck(m, within)]),
-        *committed(m),
-        *starts(m, reset),
-        *skipped(m),
-        *commits(m),
-    ]
+    if real_time:
+        found += [*overlaps(m, log), *([] if within is None else [stuck(m, within)])]
+        found += [*committed(m), *commits(m)]
+    found += [unowned(m), *starts(m, reset, real_time=real_time), *skipped(m)]
     return gravest_first(found, GROUPS)
 
 
@@ -95,16 +96,16 @@ def judged(
     within: int | None = None,
     log: GroupLog | None = None,
     replaced: bool = False,
+    real_time: bool = True,
 ) -> Across:
     """Against a promise; or, with a level, only told.
 
-    reset: where a group begins that has committed nothing. within, log: as of `broken`. replaced: a
+    reset: where a group begins that has committed nothing. Others as of `broken`. replaced: a
     record may be gone that a later one replaced (a compacted topic), so that nobody knows what was
     there to be read.
     """
-    found = [
-        each for each in broken(m, reset, within, log) if not (replaced and each.name in _UNREAD)
-    ]
+    found = broken(m, reset, within, log, real_time=real_time)
+    found = [each for each in found if not (replaced and each.name in _UNREAD)]
     anomalies = tuple(anomaly_of(each, GROUPS, promise, level) for each in found)
     verdict, reason = HOLDS, None
     forbidden = {each.name for each in anomalies if not each.allowed}

@@ -495,6 +495,6 @@ def model_named(name: str) -> Model:
 def model_of(history: History, name: str | None = None) -> Model:
     """The model of that name, or of the history's, as its format means it. Raises KeyError."""
     model = model_named(name or history.model or "none")
-    if isinstance(model, CasRegister):
-        return CasRegister(compared=history.failed_cas == COMPARED)
+    if isinstance(model, Register):
+        return type(model)(history.initial, compared=history.failed_cas == COMPARED)
     return model

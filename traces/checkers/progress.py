@@ -93,8 +93,8 @@ def _commit_before(m: Members, place: int, time: int) -> int:
 # -- Where members begin
 
 
-def starts(m: Members, reset: Reset) -> Iterator[Broken]:
-    """wrong-start, early-start."""
+def starts(m: Members, reset: Reset, *, real_time: bool = True) -> Iterator[Broken]:
+    """wrong-start, early-start. Without real time, others' commits may have come at any time."""
     rows = _first_polls(m)
     p, spans = m.polled, m.spans
     span = p.span[rows]
@@ -102,7 +102,7 @@ def starts(m: Members, reset: Reset) -> Iterator[Broken]:
     partition, before = m.partition[p.place[rows]], p.before[rows]
     low = records.after_last(partition, before)
     reads = Reads(p.place[rows], low, before, spans.begin[span], p.completed[rows])
-    found = justified(m, reads)
+    found = justified(m, reads) if real_time else _each_alone(m, reads, p.process[rows])
     fresh = found.never
     if reset == "earliest":
         fresh = fresh & (low <= records.first(partition))
@@ -111,6 +111,21 @@ def starts(m: Members, reset: Reset) -> Iterator[Broken]:
     for name, which in (("wrong-start", wrong & ~early), ("early-start", early)):
         told = (each[which].tolist() for each in (rows, found.least, found.most))
         yield Broken(name, [*zip(*told, strict=True)], partial(_start, m))
+
+
+def _each_alone(m: Members, reads: Reads, process: Ints) -> Justified:
+    """What explains each process' reads, if only the order of its own commits is known."""
+    c = m.commits
+    first = min(c.invoked.min(initial=0), reads.invoked.min(initial=0)) - 1
+    rows, parts = [np.zeros(0, np.int64)], [justified(m, Reads(*(each[:0] for each in reads)))]
+    for each in np.unique(process).tolist():
+        own = c.process == each
+        times = np.where(own, c.invoked, first), np.where(own, c.completed, NEVER)
+        known = m._replace(commits=c._replace(invoked=times[0], completed=times[1]))
+        rows.append(indices(process == each))
+        parts.append(justified(known, Reads(*(column[rows[-1]] for column in reads))))
+    order = np.argsort(np.concatenate(rows))
+    return Justified(*(np.concatenate(some)[order] for some in zip(*parts, strict=True)))
 
 
 def _first_polls(m: Members) -> Ints:

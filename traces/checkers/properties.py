@@ -7,6 +7,7 @@ A property is a table of anomalies and a function that finds them [jepsen.checke
     unique-ids  no identifier is generated twice
     total-queue what was enqueued comes out, once the queue was drained
     comments    who sees a write sees those that were over before it began [causal-reverse]
+    sequential  who sees a later insert of a client sees its earlier ones [jepsen.cockroach]
 
 Each is weaker than linearizability, needs no search, and takes time linear in the history. What
 would be no violation if the history went on is `unknown`, with the reason.
@@ -351,6 +352,41 @@ def _comments(
     return found, None if seen_any else "nobody saw a write"
 
 
+# -- sequential
+
+
+def _sequential(
+    operations: Sequence[Operation], start: Any
+) -> tuple[list[PropertyAnomaly], str | None]:
+    """A write of a key inserts its subkeys in order; a read looks for each, the last one first.
+
+    The answer is [key [subkey or nil, ...]], in the order of the reads.
+    """
+    writes = {each.argument: each for each in operations if each.f == "write"}
+    found = []
+    seen_any = False
+    for each in _answered(operations, "read"):
+        if type(each.result) is not tuple or len(each.result) != 2:
+            said = f"operation {each.index} read {shown(each.result)}, not [key [subkey ...]]"
+            found.append(PropertyAnomaly("unexpected", (each.index,), said))
+            continue
+        key, answers = each.result
+        seen = [at for at, subkey in enumerate(answers or ()) if subkey is not None]
+        if not seen:
+            continue
+        seen_any = True
+        write = writes.get(key)
+        if write is None or write.outcome == FAIL:
+            said = f"operation {each.index} read {shown(answers[seen[0]])} of key {shown(key)}, "
+            said += "which nobody wrote" if write is None else "whose write had failed"
+            found.append(PropertyAnomaly("unexpected", (each.index,), said))
+        elif None in answers[seen[0] :]:
+            said = f"operation {each.index} saw {shown(answers[seen[0]])} of key {shown(key)} "
+            said += f"(operation {write.index}), and then not one that was inserted before it"
+            found.append(PropertyAnomaly("missing", (write.index, each.index), said))
+    return found, None if seen_any else "nobody saw a write"
+
+
 _BANK: Final = {
     "nil-balance": "an account without a balance",
     "unexpected-key": "other accounts than before",
@@ -389,6 +425,14 @@ PROPERTIES: Final[Mapping[str, Property]] = {
         frozenset({"read", "write"}),
         {"missing": "a write was seen, and one that was over before it began was not"},
         _comments,
+    ),
+    "sequential": Property(
+        frozenset({"read", "write"}),
+        {
+            "missing": "an insert was seen, and then an earlier one of the same client was not",
+            "unexpected": "what was read was never written",
+        },
+        _sequential,
     ),
 }
 """By name, as `--model` has it."""

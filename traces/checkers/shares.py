@@ -377,20 +377,27 @@ def miscounted(deliveries: Sequence[Delivery]) -> tuple[Delivery, Delivery] | No
 
 
 def broken(
-    s: Shares, c: Configuration, unit: int | None, complete: bool | None
+    s: Shares, c: Configuration, unit: int | None, complete: bool | None, *, real_time: bool = True
 ) -> tuple[list[Broken], str | None]:
     """What happened, the gravest first, and why something may be missing.
 
     unit: how many of the history's times are a second; None: it has none. complete: whether
-    consumers read every partition to its end.
+    consumers read every partition to its end. real_time: whether times say which of two members was
+    first; otherwise the order of each is its own.
     """
     found: dict[str, list[Evidence]] = {name: [] for name in (*SHARES, OPEN)}
     lock = None if unit is None else int(unit * c.lock_s)
     reason = None
     for place, records in s.records.items():
         for offset, deliveries in records.items():
-            for name, evidence in _of_record(s, place, offset, deliveries, c, lock):
+            for name, evidence in (
+                _of_record(s, place, offset, deliveries, c, lock)
+                if real_time
+                else _of_members(place[1], offset, deliveries, c, lock)
+            ):
                 found[name].append(evidence)
+    if not real_time:
+        unit = lock = None
     unread = list(_unread(s, c, lock))
     if complete:
         for name, evidence in unread:
@@ -414,18 +421,12 @@ def _of_record(
     lock: int | None,
 ) -> Iterator[tuple[str, Evidence]]:
     key, limit = place[1], c.delivery_limit
-    most = max(deliveries, key=lambda each: each.number or 0)
-    if len(deliveries) > limit or (most.number or 0) > limit:
-        times = max(len(deliveries), most.number or 0)
-        said = f"offset {offset} was delivered {times} times, and the limit is {limit}"
-        yield "over-delivered", ((most.operation,), said, key)
+    yield from _over_delivered(key, offset, deliveries, limit)
     if len(deliveries) == 1 and _once(deliveries[0]):
         return
     again = redelivered(deliveries)
     if again is not None:
-        ack, later = again
-        said = f"offset {offset}: {ack.kind.upper()} had succeeded before the poll was sent that "
-        yield "acked-redelivered", ((ack.operation, later.operation), f"{said}shows it again", key)
+        yield _redelivered(key, offset, *again)
     elif (explained := placed(deliveries, limit)) is None:
         said = f"the search for an order of what was done with offset {offset} took too long"
         yield OPEN, ((deliveries[0].operation,), said, key)
@@ -442,6 +443,36 @@ def _of_record(
     if both is not None:
         said = f"offset {offset} has delivery count {both[0].number}, and then {both[1].number}"
         yield "count-repeated", ((both[0].operation, both[1].operation), said, key)
+
+
+def _over_delivered(
+    key: str | None, offset: int, deliveries: Sequence[Delivery], limit: int
+) -> Iterator[tuple[str, Evidence]]:
+    most = max(deliveries, key=lambda each: each.number or 0)
+    times = max(len(deliveries), most.number or 0)
+    if times > limit:
+        said = f"offset {offset} was delivered {times} times, and the limit is {limit}"
+        yield "over-delivered", ((most.operation,), said, key)
+
+
+def _redelivered(key: str | None, offset: int, ack: Ack, later: Delivery) -> tuple[str, Evidence]:
+    said = f"offset {offset}: {ack.kind.upper()} had succeeded before the poll was sent that "
+    return "acked-redelivered", ((ack.operation, later.operation), f"{said}shows it again", key)
+
+
+def _of_members(
+    key: str | None, offset: int, deliveries: Sequence[Delivery], c: Configuration, lock: int | None
+) -> Iterator[tuple[str, Evidence]]:
+    """What needs no order of different members.
+
+    Where a lock ended before the acknowledgement, the record may have been on its way again.
+    """
+    yield from _over_delivered(key, offset, deliveries, c.delivery_limit)
+    for process in dict.fromkeys(each.process for each in deliveries):
+        mine = [each for each in deliveries if each.process == process]
+        again = redelivered(mine)
+        if again is not None and (lock is None or again[0].completed - mine[0].completed < lock):
+            yield _redelivered(key, offset, *again)
 
 
 def _foreign(deliveries: Sequence[Delivery]) -> tuple[Ack, Delivery]:
@@ -535,9 +566,10 @@ def judged(
     *,
     level: Level | None,
     complete: bool | None,
+    real_time: bool = True,
 ) -> Across:
-    """Against a promise; or, with a level, only told. unit, complete: as of `broken`."""
-    found, reason = broken(s, configuration, unit, complete)
+    """Against a promise; or, with a level, only told. unit and so on: as of `broken`."""
+    found, reason = broken(s, configuration, unit, complete, real_time=real_time)
     anomalies = tuple(anomaly_of(each, SHARES, promise, level) for each in found)
     if any(not each.allowed for each in anomalies):
         return Across(VIOLATED, anomalies)

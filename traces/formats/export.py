@@ -153,10 +153,15 @@ def _values(
         return "drain", None, tuple(told[:-1] if told[-1] is None else told), key
     asked = first.argument
     told = first.result if first.result is not None and answered else asked
+    f = first.f
+    if f == "read" and history.model == "sequential" and answered:
+        asked = first.result[0]
+    elif f == "read" and history.initial is not None:
+        f = "read-init"
     registers = history.model in ("register", "cas-register")
     if named is not None and registers and first.f in ("read", "write", "cas"):
-        return first.f, (named, asked), (named, told), key
-    return first.f, asked, told, key
+        return f, (named, asked), (named, told), key
+    return f, asked, told, key
 
 
 def _transaction_values(operation: Operation) -> tuple[Any, Any]:

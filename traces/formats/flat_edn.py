@@ -1,6 +1,6 @@
 """Flat lines of EDN as JSON, by passes over bytes.
 
-`as_json` takes what Clojure prints for most operations of a log: maps with ", " between entries,
+`as_json` takes what Clojure prints for most operations of a log: maps, with commas or without,
 vectors, keywords, strings without escapes, integers, nil, true and false, each form in one line.
 The rest raises Unusual, and edn.py reads it. What JSON has no word for stays apart:
 
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from kraftcheck.traces.rows import Ints
 
+Flags = NDArray[np.bool_]
+
 _TOKEN, _SPACE, _BREAK, _OPEN, _CLOSE, _OTHER = range(6)
 
 
@@ -32,7 +34,8 @@ def _classes() -> NDArray[np.uint8]:
     return of
 
 
-_CLASSES: Final = _classes()
+_KINDS: Final = _classes().tobytes()
+_BLANK: Final = bytes.maketrans(b",\t\r", b"   ")
 _TAG: Final = b"#jepsen.history.Op{"
 """What newer versions print before each map."""
 
@@ -54,55 +57,38 @@ def as_json(data: bytes) -> Lines:
         data = (b"\n" + data).replace(b"\n" + _TAG, b"\n{")[1:]
     if b"\\" in data or b'":' in data or b'"#' in data:
         raise Unusual
-    text = np.frombuffer(data, np.uint8).copy()
-    kind = _CLASSES[text]
-    quotes = text == ord('"')
-    if quotes.any():
+    inside: Flags | None = None
+    if b'"' in data:
+        text = np.frombuffer(data, np.uint8).copy()
+        kind = np.frombuffer(data.translate(_KINDS), np.uint8).copy()
+        quotes = text == ord('"')
         inside = np.logical_xor.accumulate(quotes)
         kind[inside | quotes] = _TOKEN
+        text[kind == _SPACE] = ord(" ")
     else:
-        inside = quotes
-    if (kind == _OTHER).any():
+        text = np.frombuffer(data.translate(_BLANK), np.uint8).copy()
+        kind = np.frombuffer(data.translate(_KINDS), np.uint8)
+    if kind.max() == _OTHER:
         raise Unusual
-    token = kind == _TOKEN
-    before = np.concatenate(([False], token[:-1]))
-    starts, ends = np.flatnonzero(token & ~before), np.flatnonzero(before & ~token)
-    if len(ends) < len(starts):
-        ends = np.append(ends, len(text))
-    begin = text[starts]
     _refuse_numbers(text, inside)
+    marks = _marks(text, kind)
+    token = marks.kind == _TOKEN
+    starts, ends, begin = marks.begin[token], marks.end[token], text[marks.begin[token]]
     _refuse_words(text, starts, ends, begin)
-    # Spaces: where each run of them begins, and what is around it.
-    space = kind == _SPACE
-    run = np.flatnonzero(space & ~np.concatenate(([False], space[:-1])))
-    behind = np.flatnonzero(~space & np.concatenate(([False], space[:-1])))
-    run = run[: len(behind)]
-    comma = text[run] == ord(",")
-    text[space] = ord(" ")
-    # Keys: what comes first in a map, or after a comma.
-    last = text[np.maximum(starts - 1, 0)]
-    key = (last == ord("{")) & (starts > 0)
-    after = np.zeros(len(text), np.bool_)
-    after[behind] = comma
-    key |= after[starts]
-    between = (kind[run - 1] == _TOKEN) | (kind[run - 1] == _CLOSE)
-    between &= (kind[behind] == _TOKEN) | (kind[behind] == _OPEN)
-    between &= run > 0
-    run, comma = run[between], comma[between]
-    keys = np.flatnonzero(key)
-    after = np.zeros(len(text) + 1, np.bool_)
-    after[ends[keys]] = True
-    colon = after[run] & ~comma
-    text[run] = np.where(colon, ord(":"), ord(","))
-    after[run[~colon]] = False
-    keys = keys[after[ends[keys]]]
-    further = _further(text, kind, starts[keys], ends[keys])
+    # What stands between two items: a colon behind a key, else a comma.
+    run = np.flatnonzero(marks.kind == _SPACE)
+    run = run[(run > 0) & (run < len(marks.kind) - 1)]
+    before, behind = marks.kind[run - 1], marks.kind[run + 1]
+    run = run[((before == _TOKEN) | (before == _CLOSE)) & ((behind == _TOKEN) | (behind == _OPEN))]
+    is_value = marks.of_map & (marks.rank & 1 == 1)
+    text[marks.begin[run]] = np.where(is_value[run + 1], ord(":"), ord(","))
+    is_key = marks.of_map & (marks.rank & 1 == 0)
+    further = _further(text, marks, is_key)
     # Quotes around keywords and numbers that are keys; nil takes a letter more.
-    word = begin == ord(":")
-    number = key & (((begin >= ord("0")) & (begin <= ord("9"))) | (begin == ord("-")))
+    number = is_key[token] & (((begin >= ord("0")) & (begin <= ord("9"))) | (begin == ord("-")))
     nil = starts[begin == ord("n")]
     text[nil + 1] = ord("u")
-    quoted = word | number
+    quoted = (begin == ord(":")) | number
     at = np.concatenate((starts[quoted], starts[number], ends[quoted], nil + 2))
     put = np.full(len(at), ord('"'), np.uint8)
     first = int(quoted.sum())
@@ -111,10 +97,56 @@ def as_json(data: bytes) -> Lines:
     return Lines(np.insert(text, at, put).tobytes(), further)
 
 
-def _refuse_numbers(text: NDArray[np.uint8], inside: NDArray[np.bool_]) -> None:
+class _Marks(NamedTuple):
+    """The tokens, brackets, runs of spaces and breaks of a text, in their order.
+
+    depth: how many brackets are open around each. rank: of each token or opening bracket, how many
+    siblings stand before it. of_map: whether the bracket around it is that of a map.
+    """
+
+    begin: Ints
+    end: Ints
+    kind: NDArray[np.uint8]
+    depth: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    of_map: Flags
+
+
+def _marks(text: NDArray[np.uint8], kind: NDArray[np.uint8]) -> _Marks:
+    """Raises Unusual: a bracket closes that was not opened."""
+    fresh = np.ones(len(kind) + 1, np.bool_)
+    np.not_equal(kind[1:], kind[:-1], out=fresh[1:-1])
+    fresh[1:-1] |= kind[1:] >= _OPEN
+    edges = np.flatnonzero(fresh)
+    begin, end = edges[:-1], edges[1:]
+    kind = kind[begin]
+    opens = kind == _OPEN
+    steps = opens.view(np.int8) - (kind == _CLOSE).view(np.int8)
+    depth = np.cumsum(steps, dtype=np.int32) - opens
+    if depth.min(initial=0) < 0:
+        raise Unusual
+    rank = np.zeros(len(kind), np.int32)
+    of_map = np.zeros(len(kind), np.bool_)
+    is_map = text[begin] == ord("{")
+    items = np.flatnonzero(opens | (kind == _TOKEN))
+    level = depth[items]
+    around = np.empty(0, np.int64)
+    for each in range(int(level.max(initial=0)) + 1):
+        mine = items[level == each]
+        if each:
+            parent = np.searchsorted(around, mine) - 1
+            first = np.flatnonzero(np.concatenate(([True], parent[1:] != parent[:-1])))
+            count = np.diff(np.append(first, len(mine)))
+            rank[mine] = np.arange(len(mine)) - np.repeat(first, count)
+            of_map[mine] = is_map[around[parent]]
+        around = mine[opens[mine]]
+    return _Marks(begin, end, kind, depth, rank, of_map)
+
+
+def _refuse_numbers(text: NDArray[np.uint8], inside: Flags | None) -> None:
     """Raises Unusual: there may be a number that is no integer."""
     marks = (text == ord(".")) | (text == ord("e")) | (text == ord("E"))
-    at = np.flatnonzero(marks & ~inside)
+    at = np.flatnonzero(marks if inside is None else marks & ~inside)
     digit = text[np.maximum(at - 1, 0)] - ord("0") <= 9
     if (digit & (at > 0)).any():
         raise Unusual
@@ -134,25 +166,23 @@ def _refuse_words(
         raise Unusual
 
 
-def _further(text: NDArray[np.uint8], kind: NDArray[np.uint8], begin: Ints, end: Ints) -> Ints:
-    """Of each line, the entries of inner maps that follow another one. begin, end: of each key.
+def _further(text: NDArray[np.uint8], marks: _Marks, is_key: Flags) -> Ints:
+    """Of each line, the entries of inner maps that follow another one.
 
     Raises Unusual: a line has a key twice.
     """
-    breaks = kind == _BREAK
-    line = np.cumsum(breaks, dtype=np.int32)[begin]
-    steps = (kind == _OPEN).view(np.int8) - (kind == _CLOSE).view(np.int8)
-    outer = np.cumsum(steps, dtype=np.int32)[begin] == 1
-    of, first, length = line[outer], begin[outer], (end - begin)[outer]
+    breaks = np.cumsum(marks.kind == _BREAK, dtype=np.int32)
+    outer = is_key & (marks.depth == 1)
+    of, first, length = breaks[outer], marks.begin[outer], (marks.end - marks.begin)[outer]
     second = text[np.minimum(first + 2, len(text) - 1)]
-    bit = np.int64(1) << key_number(text[first + 1], second, length)
+    letter = text[np.minimum(first + 1, len(text) - 1)]
+    bit = np.int64(1) << key_number(letter, second, length)
     if len(of):
         at = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
         if (np.add.reduceat(bit, at) != np.bitwise_or.reduceat(bit, at)).any():
             raise Unusual
-    more = ~outer & (text[np.maximum(begin - 1, 0)] != ord("{"))
-    count: Ints = np.bincount(line[more], minlength=int(breaks.sum()) + 1).astype(np.int64)
-    return count
+    more = is_key & (marks.depth > 1) & (marks.rank > 0)
+    return np.bincount(breaks[more], minlength=int(breaks[-1]) + 1).astype(np.int64)
 
 
 def key_number(first: NDArray[np.uint8], second: NDArray[np.uint8], length: Ints) -> Ints:

@@ -11,7 +11,7 @@ from kraftcheck.traces.formats.keys import key_of, plain
 from kraftcheck.traces.formats.text import shown
 from kraftcheck.traces.history import INDETERMINATE, OK, HistoryError
 
-_READS: Final = ("read", "get", "r")
+_READS: Final = ("read", "read-init", "get", "r")
 _WRITES: Final = ("write", "put", "append", "add", "cas", "enqueue")
 
 
@@ -63,6 +63,19 @@ def independent_parts(path: str, call: Call) -> Iterator[Part]:
         what = f"{call.invocation.f} of key {shown(key)} answered with {shown(told)}"
         raise refuse(path, call, what, told=True)
     yield _part(path, call, key_of(key), asked, told)
+
+
+INITIAL: Final = 0
+"""The value of a register of `initial_parts` that nobody wrote."""
+
+
+def initial_parts(path: str, call: Call) -> Iterator[Part]:
+    """Of registers, one for each key, that `read-init` reads first. Nil is what nobody wrote."""
+    for each in independent_parts(path, call):
+        if each.f != "write" and call.outcome == OK and each.result is None:
+            yield each._replace(f="read", result=INITIAL)
+        else:
+            yield each if each.f == "write" else each._replace(f="read")
 
 
 def _part(path: str, call: Call, key: str | None, asked: Any, told: Any) -> Part:

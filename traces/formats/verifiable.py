@@ -15,6 +15,10 @@ Laws of this file:
 * Without `--verbose` a consumer tells ranges of offsets. Where each offset of a range is there,
   values are those that were acknowledged; that offsets hold other ones is not seen, and said so.
 * A producer that was killed had sent more than it tells. What consumers then show is its own.
+* Nobody names the group of a consumer. Consumers of one service are of one group; where there are
+  several services, what their groups committed or acknowledged is not read, and said so.
+* A consumer that was killed may have committed what it was shown last. A share consumer accepts
+  what it acknowledges, and does not tell delivery counts.
 """
 
 from __future__ import annotations
@@ -31,7 +35,18 @@ from msgspec.structs import replace
 
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.text import head_lines, lines_of, read_head, read_text, shown
-from kraftcheck.traces.history import INDETERMINATE, OK, History, HistoryError, Operation
+from kraftcheck.traces.history import (
+    ACCEPT,
+    ACKNOWLEDGE,
+    ASSIGNED,
+    INDETERMINATE,
+    OK,
+    REVOKED,
+    SHARE_POLL,
+    History,
+    HistoryError,
+    Operation,
+)
 from kraftcheck.traces.values import Word
 
 NAME: Final = "verifiable"
@@ -98,10 +113,11 @@ def read(path: Path) -> History:
     files = files_of(path) if path.is_dir() else [path]
     test = _Test(str(path))
     told = [(file, test.events(file)) for file in files if file.name not in CONSOLE]
+    test.find_groups(told)
     # What was acknowledged is to be known first.
     for of_producers in (True, False):
         for file, events in told:
-            if any(name in SENT for _, name, _ in events) == of_producers:
+            if _produces(events) == of_producers:
                 test.add(str(file), events)
     for file in files:
         if file.name in CONSOLE:
@@ -123,19 +139,37 @@ class Sent(NamedTuple):
     error: str | None
 
 
-class _Poll(NamedTuple):
+class _Step(NamedTuple):
+    """What a consumer did: an operation, without its number."""
+
     consumer: int
     time: int
     line: int
-    key: str
-    records: tuple[tuple[int, Any], ...]
+    f: str
+    key: str | None = None
+    argument: Any = None
+    records: tuple[tuple[Any, ...], ...] | None = None
+    """Of a poll."""
+    outcome: str = OK
 
 
-class _Assigned(NamedTuple):
-    consumer: int
-    time: int
-    line: int
-    keys: tuple[str, ...]
+Events = list[tuple[int, str, dict[str, Any]]]
+
+
+def _produces(events: Events) -> bool:
+    return any(name in SENT for _, name, _ in events)
+
+
+def _shares(events: Events) -> bool:
+    """Whether they are of a share consumer, which names each offset."""
+    listed = (
+        isinstance(each, dict) and "offsets" in each
+        for _, name, event in events
+        if name == "records_consumed"
+        for each in event.get("partitions") or ()
+    )
+    names = {name for _, name, _ in events}
+    return bool(names & {"offsets_acknowledged", "offset_reset_strategy_set"}) or any(listed)
 
 
 class _Test:
@@ -144,29 +178,42 @@ class _Test:
     def __init__(self, source: str) -> None:
         self.source = source
         self.sent: list[Sent] = []
-        self.polls: list[_Poll | _Assigned] = []
+        self.steps: list[_Step] = []
+        self.groups: dict[bool, str | None] = {}
+        """By whether they are share groups, the one of all consumers; None: there may be more."""
+        self.resets: set[str] = set()
+        """Where share groups begin."""
         self.clients = 0
         self.passed_over = 0
         self.notes: Counter[str] = Counter()
         self.killed: list[tuple[int, int]] = []
         """Producers that do not say that they ended: client, and when it began."""
-        self.loose: list[_Poll] = []
+        self.loose: list[_Step] = []
         """Values of console consumers at no known place."""
         self.placed: dict[Any, list[tuple[str, int]]] = {}
         self.told: dict[tuple[str, int], Any] = {}
 
     # -- Files
 
-    def add(self, source: str, events: list[tuple[int, str, dict[str, Any]]]) -> None:
-        """A file of events. Raises HistoryError: one without what it is to have."""
-        client = self._client()
-        names = {name for _, name, _ in events}
-        if names & set(SENT):
-            self._producer(client, source, events)
-        else:
-            self._consumer(client, source, events, shares="offsets_acknowledged" in names)
+    def find_groups(self, told: list[tuple[Path, Events]]) -> None:
+        """Consumers of one service, which is a folder for each of its nodes, are one group."""
+        services: dict[bool, set[str]] = {}
+        for file, events in told:
+            if not _produces(events):
+                services.setdefault(_shares(events), set()).add(file.parent.parent.name)
+        self.groups = {
+            kind: names.pop() or NAME if len(names) == 1 else None
+            for kind, names in services.items()
+        }
 
-    def events(self, path: Path) -> list[tuple[int, str, dict[str, Any]]]:
+    def add(self, source: str, events: Events) -> None:
+        """A file of events. Raises HistoryError: one without what it is to have."""
+        if _produces(events):
+            self._producer(self.client(), source, events)
+        else:
+            self._consumer(source, events)
+
+    def events(self, path: Path) -> Events:
         """The file's events. Raises HistoryError: one that these tools do not print."""
         return list(self._events(path))
 
@@ -190,20 +237,18 @@ class _Test:
             else:
                 yield line, name, event
 
-    def _client(self) -> int:
+    def client(self) -> int:
         self.clients += 1
         return self.clients - 1
 
-    def _producer(
-        self, client: int, source: str, events: list[tuple[int, str, dict[str, Any]]]
-    ) -> None:
+    def _producer(self, client: int, source: str, events: Events) -> None:
         begun, ended = _time(events[0][2]), False
         for line, name, event in events:
             if name == "startup_complete":
                 # Started again, it prints into the same file.
                 if not ended and self._of(client):
                     self.killed.append((client, begun))
-                client, begun, ended = self._client(), _time(event), False
+                client, begun, ended = self.client(), _time(event), False
             elif name in ("shutdown_complete", "tool_data"):
                 ended = True
             elif name in SENT:
@@ -235,55 +280,15 @@ class _Test:
             self.placed.setdefault(value, []).append((key, offset))
             self.told.setdefault((key, offset), value)
 
-    def _consumer(
-        self,
-        client: int,
-        source: str,
-        events: list[tuple[int, str, dict[str, Any]]],
-        *,
-        shares: bool,
-    ) -> None:
-        owned: dict[str, None] = {}
-        shown_records: dict[str, list[tuple[int, Any]]] = {}
+    def _consumer(self, source: str, events: Events) -> None:
+        shares = _shares(events)
+        consumer = _Consumer(self, source, self.client(), self.groups[shares], shares)
         for line, name, event in events:
-            time = _time(event)
-            if name == "startup_complete":
-                client = self._client()
-                owned, shown_records = {}, {}
-            elif name in ("partitions_assigned", "partitions_revoked"):
-                keys = [_key(source, line, each) for each in _list(source, line, event)]
-                if name == "partitions_assigned":
-                    owned |= dict.fromkeys(keys)
-                else:
-                    owned = {key: None for key in owned if key not in keys}
-                self.polls.append(_Assigned(client, time, line, tuple(owned)))
-            elif name == "record_data":
-                key, offset = _place(source, line, event)
-                shown_records.setdefault(key, []).append((offset, _value(event.get("value"))))
-            elif name == "records_consumed":
-                self._add_poll(client, time, source, line, event, shown_records, shares=shares)
-                shown_records = {}
-        # Killed within a poll: what was printed was shown.
-        for key, records in shown_records.items():
-            self._polled(client, _time(events[-1][2]), events[-1][0], key, records, shares)
+            consumer.add(line, name, event)
+        if events:
+            consumer.end()
 
-    def _add_poll(
-        self,
-        client: int,
-        time: int,
-        source: str,
-        line: int,
-        event: dict[str, Any],
-        verbose: dict[str, list[tuple[int, Any]]],
-        *,
-        shares: bool,
-    ) -> None:
-        for each in _list(source, line, event):
-            key = _key(source, line, each)
-            records = verbose.get(key) or self._in_range(source, line, key, each)
-            self._polled(client, time, line, key, records, shares)
-
-    def _in_range(
+    def in_range(
         self, source: str, line: int, key: str, summary: dict[str, Any]
     ) -> list[tuple[int, Any]]:
         """The records of a range of offsets, by what was acknowledged there."""
@@ -308,22 +313,6 @@ class _Test:
                 )
         return [(each, self.told.get((key, each), _unknown(each))) for each in offsets]
 
-    def _polled(
-        self,
-        client: int,
-        time: int,
-        line: int,
-        key: str,
-        records: list[tuple[int, Any]],
-        shares: bool,
-    ) -> None:
-        if shares:
-            # A share group delivers in any order, and again: each record is by itself.
-            for record in records:
-                self.polls.append(_Poll(self._client(), time, line, key, (record,)))
-        elif records:
-            self.polls.append(_Poll(client, time, line, key, tuple(records)))
-
     def console(self, path: Path) -> None:
         """A file of values alone. Nobody tells its rebalances, so each value is read by itself."""
         time = max((each.begun for each in self.sent), default=0)
@@ -332,10 +321,10 @@ class _Test:
             places = self.placed.get(value, [])
             if len(places) == 1:
                 key, offset = places[0]
-                self.polls.append(_Poll(self._client(), time, line, key, ((offset, value),)))
+                shown_here, where = ((offset, value),), self.steps
             else:
-                at = (line, value)
-                self.loose.append(_Poll(self._client(), time, line, CONSOLE_KEY, (at,)))
+                key, shown_here, where = CONSOLE_KEY, ((line, value),), self.loose
+            where.append(_Step(self.client(), time, line, "fetch", key, None, shown_here))
 
     # -- All of them
 
@@ -343,17 +332,21 @@ class _Test:
         """Raises HistoryError: they tell of nothing."""
         attempts = {each.value for each in self.sent}
         # Where it stands, or who sent it, is told nowhere; what nobody sent is found.
-        lost = [] if self.killed else [e for e in self.loose if e.records[0][1] not in attempts]
+        lost = [
+            each
+            for each in self.loose
+            if not self.killed and each.records and each.records[0][1] not in attempts
+        ]
         self.notes["not placed"] += len(self.loose) - len(lost)
-        polls = [*self.polls, *lost]
-        if not self.sent and not polls:
+        steps = [*self.steps, *lost]
+        if not self.sent and not steps:
             raise HistoryError(self.source, 0, "no record was sent or consumed")
-        appends = [*self._answered(), *self._unanswered(polls)]
-        begun = min((each.time for each in polls), default=0) - len(appends) - 1
+        appends = [*self._answered(), *self._unanswered(steps)]
+        begun = min((each.time for each in steps), default=0) - len(appends) - 1
         found = [
             replace(each, index=at, group=at, invoked=begun + at) for at, each in enumerate(appends)
         ]
-        found += self._reads(polls, len(found))
+        found += self._consumed(steps, len(found))
         return History(
             source=self.source,
             format=NAME,
@@ -362,7 +355,12 @@ class _Test:
             model="partition-log",
             real_time=False,
             note=self._note(),
+            configuration=self._configuration(),
         )
+
+    def _configuration(self) -> dict[str, Any]:
+        """Where share groups begin, if there are no other groups."""
+        return {"reset": min(self.resets)} if self.resets and False not in self.groups else {}
 
     def _answered(self) -> Iterator[Operation]:
         """Of each producer, in the order of its values' numbers."""
@@ -371,45 +369,45 @@ class _Test:
             assert each.key is not None
             yield _append(each.producer, each.key, each.value, each.line, each.offset)
 
-    def _unanswered(self, polls: list[_Poll | _Assigned]) -> Iterator[Operation]:
+    def _unanswered(self, steps: list[_Step]) -> Iterator[Operation]:
         """What may have been written without an answer, where consumers were shown it."""
         places: dict[Any, dict[tuple[str, int], None]] = {}
-        for poll in polls:
-            if isinstance(poll, _Poll) and poll.key != CONSOLE_KEY:
-                for offset, value in poll.records:
-                    if self.told.get((poll.key, offset)) != value:
-                        places.setdefault(value, {})[poll.key, offset] = None
+        for each in steps:
+            if each.key is not None and each.key != CONSOLE_KEY:
+                for offset, value, *_ in each.records or ():
+                    if self.told.get((each.key, offset)) != value:
+                        places.setdefault(value, {})[each.key, offset] = None
         attempts = {each.value: each for each in self.sent if each.offset is None}
         for value, there in places.items():
-            each = attempts.get(value)
-            if each is not None:
-                yield _append(self._client(), next(iter(there))[0], value, each.line, None, each)
+            sent = attempts.get(value)
+            if sent is not None:
+                yield _append(self.client(), next(iter(there))[0], value, sent.line, None, sent)
             elif isinstance(value, Word):
                 for key, _ in there:
-                    yield _append(self._client(), key, value, 0, None)
+                    yield _append(self.client(), key, value, 0, None)
             elif self.killed and value not in self.placed:
                 self.notes["killed"] += 1
-                yield _append(self._client(), next(iter(there))[0], value, 0, None)
+                yield _append(self.client(), next(iter(there))[0], value, 0, None)
 
-    def _reads(self, polls: list[_Poll | _Assigned], index: int) -> Iterator[Operation]:
+    def _consumed(self, steps: list[_Step], index: int) -> Iterator[Operation]:
         last: dict[int, int] = {}
         times = []
-        for each in polls:
+        for each in steps:
             last[each.consumer] = max(each.time, last.get(each.consumer, each.time) + 2)
             times.append(last[each.consumer])
-        for at in sorted(range(len(polls)), key=times.__getitem__):
-            each, time = polls[at], times[at]
-            told: dict[str, Any] = {"f": "assign", "argument": getattr(each, "keys", ())}
-            if isinstance(each, _Poll):
-                told = {"f": "fetch", "key": each.key, "result": each.records}
+        for at in sorted(range(len(steps)), key=times.__getitem__):
+            each, time = steps[at], times[at]
             yield Operation(
-                **told,
                 index=index,
                 group=index,
                 process=each.consumer,
+                f=each.f,
+                key=each.key,
+                argument=each.argument,
+                result=each.records,
                 invoked=time,
-                completed=time + 1,
-                outcome=OK,
+                completed=time + 1 if each.outcome == OK else None,
+                outcome=each.outcome,
                 line=each.line,
             )
             index += 1
@@ -420,6 +418,7 @@ class _Test:
             ("ranges", "values of {} ranges are those that were acknowledged (no --verbose)"),
             ("gaps", "{} ranges have gaps that nobody names"),
             ("killed", "{} records are of producers that do not say that they ended"),
+            ("groups", "{} commits and acknowledgements are of groups that nobody names"),
             ("not placed", "{} values of console consumers are of no known place"),
         )
         said += [
@@ -428,6 +427,128 @@ class _Test:
         if self.passed_over:
             said.append(f"{self.passed_over:,} lines are no events")
         return "; ".join(said)
+
+
+class _Consumer:
+    """A consumer's events, in the order of its lines.
+
+    group: None, if nobody knows whose offsets it commits and what it shares with others.
+    """
+
+    def __init__(
+        self, test: _Test, source: str, client: int, group: str | None, shares: bool
+    ) -> None:
+        self.test, self.source, self.group, self.shares = test, source, group, shares
+        self._restart(client)
+
+    def _restart(self, client: int) -> None:
+        self.client, self.time, self.line = client, 0, 0
+        self.closed = self.commits = False
+        self.owned: dict[str, None] = {}
+        self.verbose: dict[str, list[tuple[int, Any]]] = {}
+        """Records that were told one by one, until their poll is over."""
+        self.open: dict[str, list[int]] = {}
+        """Of each partition, where polls ended that no commit was told of."""
+
+    def add(self, line: int, name: str, event: dict[str, Any]) -> None:
+        self.time, self.line = _time(event), line
+        if name == "startup_complete":
+            self.end()
+            self._restart(self.test.client())
+        elif name == "shutdown_complete":
+            self.closed = True
+        elif name in ("partitions_assigned", "partitions_revoked"):
+            self._rebalanced(name, self._keys(event))
+        elif name == "record_data":
+            key, offset = _place(self.source, line, event)
+            self.verbose.setdefault(key, []).append((offset, _value(event.get("value"))))
+        elif name == "records_consumed":
+            for each in _list(self.source, line, event):
+                key = _key(self.source, line, each)
+                told = self.verbose.get(key)
+                self._polled(key, told or self.test.in_range(self.source, line, key, each))
+            self.verbose = {}
+        elif name == "offsets_committed":
+            self._committed(event)
+        elif name == "offsets_acknowledged":
+            self._acknowledged(event)
+        elif name == "offset_reset_strategy_set":
+            reset = event.get("offsetResetStrategy")
+            self.test.resets.add(reset if reset in ("earliest", "latest") else "none")
+
+    def end(self) -> None:
+        """Nothing more is told: if it was killed, it may have done more."""
+        # Killed within a poll: what was printed was shown.
+        for key, records in self.verbose.items():
+            self._polled(key, records)
+        if self.commits and self.group is not None and not self.closed:
+            for key, ends in self.open.items():
+                for offset in ends:
+                    self._step("commit-offsets", None, ((key, offset),), outcome=INDETERMINATE)
+
+    def _step(self, f: str, key: str | None, argument: Any, **more: Any) -> None:
+        argument = (self.group, argument) if f != "assign" else argument
+        step = _Step(self.client, self.time, self.line, f, key, argument, **more)
+        self.test.steps.append(step)
+
+    def _keys(self, event: dict[str, Any]) -> list[str]:
+        return [_key(self.source, self.line, e) for e in _list(self.source, self.line, event)]
+
+    def _rebalanced(self, name: str, keys: list[str]) -> None:
+        if name == "partitions_assigned":
+            self.owned |= dict.fromkeys(keys)
+            f = ASSIGNED
+        else:
+            keys = [key for key in keys if key in self.owned]
+            self.owned = {key: None for key in self.owned if key not in keys}
+            f = REVOKED
+        if self.group is None:
+            self._step("assign", None, tuple(self.owned))
+        else:
+            self._step(f, None, tuple(keys))
+
+    def _polled(self, key: str, records: list[tuple[int, Any]]) -> None:
+        if not records:
+            return
+        told = (self.client, self.time, self.line)
+        if not self.shares:
+            self.open.setdefault(key, []).append(records[-1][0] + 1)
+            self.test.steps.append(_Step(*told, "fetch", key, None, tuple(records)))
+        elif self.group is not None:
+            shown_here = tuple((*each, None) for each in records)
+            self.test.steps.append(_Step(*told, SHARE_POLL, key, self.group, shown_here))
+        else:
+            # A share group delivers in any order, and again: each record is by itself.
+            for each in records:
+                one = (self.test.client(), *told[1:])
+                self.test.steps.append(_Step(*one, "fetch", key, None, (each,)))
+
+    def _committed(self, event: dict[str, Any]) -> None:
+        """A commit without success may have taken effect."""
+        offsets, self.commits = event.get("offsets"), True
+        if not isinstance(offsets, list):
+            raise HistoryError(self.source, self.line, "offsets_committed without offsets")
+        places = tuple(_place(self.source, self.line, each) for each in offsets)
+        if self.group is None or not places:
+            self.test.notes["groups"] += 1
+            return
+        succeeded = event.get("success") is True
+        self._step("commit-offsets", None, places, outcome=OK if succeeded else INDETERMINATE)
+        for key, offset in places if succeeded else ():
+            self.open[key] = [each for each in self.open.get(key, ()) if each > offset]
+
+    def _acknowledged(self, event: dict[str, Any]) -> None:
+        """They accept; one without success may have taken effect."""
+        if self.group is None:
+            self.test.notes["groups"] += 1
+            return
+        outcome = OK if event.get("success") is True else INDETERMINATE
+        for each in _list(self.source, self.line, event):
+            key, offsets = _key(self.source, self.line, each), each.get("offsets")
+            if not isinstance(offsets, list) or not all(type(o) is int for o in offsets):
+                raise HistoryError(self.source, self.line, "offsets_acknowledged without offsets")
+            accepted = tuple((offset, ACCEPT) for offset in offsets)
+            self._step(ACKNOWLEDGE, key, accepted, outcome=outcome)
 
 
 def _append(

@@ -8,7 +8,9 @@ The workloads are told by their verbs, over the whole history:
     enqueue dequeue (drain)    queue
     acquire release            mutex
     read transfer              bank; also where reads alone are maps [jepsen.tests.bank]
-    read write, reads of sets  comments [jepsen.tests.causal-reverse]
+    read write, reads of sets  comments [jepsen.tests.causal-reverse]; lists, of what was written
+    read write, reads answer [key [...]]   sequential [jepsen.cockroach.sequential]
+    read-init read write       register that begins with 0 [jepsen.tests.causal]
     generate                   unique-ids
     txn of [:append k v] [:r k [...]]    list-append
     txn of [:w k v] [:r k v]             register, one for each key; also where read and write have
@@ -44,10 +46,12 @@ from kraftcheck.traces.formats.log_parts import (
     transaction_of,
 )
 from kraftcheck.traces.formats.parts import (
+    INITIAL,
     MICRO,
     Reader,
     enqueued,
     independent_parts,
+    initial_parts,
     is_micro,
     keyed_parts,
     queue_parts,
@@ -117,6 +121,7 @@ def history_of(
         annotations=recording.annotations,
         model=model,
         failed_cas=failed_cas,
+        initial=INITIAL if reader is initial_parts else None,
         note=recording.note,
     )
 
@@ -167,10 +172,12 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
         return "list-append" if verbs <= {"append", "read"} else None, keyed_parts
     if verbs == {"generate"}:
         return "unique-ids", keyed_parts
-    if verbs <= {"read", "write", "transfer"} and (whole := _of_wholes(calls, verbs)):
-        return whole, keyed_parts
+    if "read-init" in verbs and verbs <= {"read-init", "read", "write"}:
+        return "register", initial_parts
     independent = _independent(calls)
     reader = independent_parts if independent else keyed_parts
+    if verbs <= {"read", "write", "transfer"} and (whole := _of_wholes(calls, verbs, independent)):
+        return whole, reader
     if verbs & {"add", "remove", "contains", "inc", "increment", "dec", "decrement"}:
         return _adder(calls, verbs, independent), reader
     if verbs <= {"read", "write", "cas"}:
@@ -178,17 +185,41 @@ def _workload(calls: list[Call]) -> tuple[str | None, Reader]:
     return None, reader
 
 
-def _of_wholes(calls: list[Call], verbs: set[str]) -> str | None:
+def _of_wholes(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
     """Whether reads show all accounts, or all that was written, and not a register."""
-    told = [each.completion for each in calls if each.invocation.f == "read"]
-    kinds = {type(each.value) for each in told if each is not None and each.kind == "ok"}
+    reads = [each for each in calls if each.invocation.f == "read" and each.outcome == OK]
+    asked = [each.invocation.value for each in reads]
+    told = [each.completion.value for each in reads if each.completion is not None]
+    if asked and all(map(_answers_subkeys, asked, told)):
+        return "sequential"
+    written = [each.invocation.value for each in calls if each.invocation.f == "write"]
+    if independent:
+        told, written = ([_without_key(each) for each in some] for some in (told, written))
+    kinds = set(map(type, told))
     if "transfer" in verbs:
         return "bank" if "write" not in verbs else None
     if kinds == {dict} and "write" not in verbs:
         return "bank"
-    # A register may hold a set, or a map that is read as one.
-    written = {type(each.invocation.value) for each in calls if each.invocation.f == "write"}
-    return "comments" if kinds == {frozenset} and written <= {int, str} else None
+    # A register may hold a set or a list, or a map that is read as one.
+    if not {type(each) for each in written} <= {int, str}:
+        return None
+    known = {(type(each), each) for each in written}
+    listed = kinds == {tuple} and all(
+        type(each) in (int, str) and (type(each), each) in known
+        for answer in told
+        for each in answer
+    )
+    return "comments" if kinds == {frozenset} or listed else None
+
+
+def _answers_subkeys(asked: Any, told: Any) -> bool:
+    """Whether a read of a key was answered with the key and what was found of it."""
+    pair = type(told) is tuple and len(told) == 2 and type(told[1]) is tuple
+    return pair and asked is not None and told[0] == asked
+
+
+def _without_key(value: Any) -> Any:
+    return value[1] if type(value) is tuple and len(value) == 2 else value
 
 
 def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
@@ -196,7 +227,7 @@ def _adder(calls: list[Call], verbs: set[str], independent: bool) -> str | None:
     for call in calls:
         if call.invocation.f == "read" and call.completion and call.outcome == OK:
             value = call.completion.value
-            value = value[1] if independent and type(value) is tuple and len(value) == 2 else value
+            value = _without_key(value) if independent else value
             numeric = type(value) in (int, Real)
             counter = verbs <= {"add", "inc", "increment", "dec", "decrement", "read"}
             if numeric:

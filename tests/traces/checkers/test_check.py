@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import assume, given
 
 from kraftcheck.reference.clients.promises import (
     ANYTHING_CLEAN,
@@ -13,6 +14,7 @@ from kraftcheck.reference.clients.promises import (
     Level,
     promised,
 )
+from kraftcheck.traces.checkers import columns
 from kraftcheck.traces.checkers.assessment import assess
 from kraftcheck.traces.checkers.columns import from_history
 from kraftcheck.traces.checkers.models import Register
@@ -23,6 +25,7 @@ from tests.traces.checkers.calls import (
     history,
     together,
 )
+from tests.traces.formats.builders import histories
 
 LOG = "partition-log"
 APPENDS = (call("append", 0, 5, "a", 0), call("append", 10, 15, "b", 1))
@@ -401,3 +404,27 @@ def test_copies_are_told_where_another_segment_may_have_them() -> None:
     assert found.violated.tolist() == [True, False]
     (certificate,) = found.anomalies.certificates("duplicate", 0)
     assert certificate.sentence == "the record a stands at offset 0 and again at offset 2"
+
+
+@pytest.mark.parametrize("most", [1, 5])
+@given(made=histories("partition-log"))
+def test_partitions_are_judged_alike_in_one_batch_and_in_several(made: History, most: int) -> None:
+    try:
+        whole = check_history(made)
+    except (HistoryError, ValueError):
+        assume(False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "BATCH_MAX", most)
+        assert check_history(made) == whole
+
+
+def test_evidence_of_several_batches_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = [
+        msgspec.structs.replace(each, key=key, process=at)
+        for at, key in enumerate("abcdefgh")
+        for each in (STALE if at % 2 else LOST).operations
+    ]
+    made = history(*broken, model=LOG)
+    whole = check_history(made, complete=True)
+    monkeypatch.setattr(columns, "BATCH_MAX", 1)
+    assert check_history(made, complete=True) == whole and len(whole.anomalies) > 1

@@ -106,6 +106,18 @@ CASES: list[tuple[str, list[Operation], str, set[str]]] = [
         set(),
     ),
     ("comments", [call("write", 0, 1, 1), *reads(elements())], UNKNOWN, set()),
+    # jepsen.cockroach.sequential
+    ("sequential", [call("write", 0, 9, 7), *reads((7, ("c", None)))], VIOLATED, {"missing"}),
+    ("sequential", [call("write", 0, 9, 7), *reads((7, (None, "a")))], HOLDS, set()),
+    ("sequential", [call("write", 0, 9, 7), *reads((7, (None, None)))], UNKNOWN, set()),
+    ("sequential", reads((7, (None, "a"))), VIOLATED, {"unexpected"}),
+    (
+        "sequential",
+        [call("write", 0, 9, 7, outcome=FAIL), *reads((7, ("b", "a")))],
+        VIOLATED,
+        {"unexpected"},
+    ),
+    ("sequential", [call("write", 0, 9, 7), *reads(7)], VIOLATED, {"unexpected"}),
 ]
 
 

@@ -153,11 +153,12 @@ def test_a_wrong_column_is_seen(
 def edn_of(lines: list[dict[str, Any]], draw: random.Random) -> str:
     """As Jepsen writes it: keys are numbers, or words, or strings."""
     keys = draw.choice(("number", "word", "string"))
+    comma = draw.choice((", ", " ", ","))
 
     def text(value: Any, at: str = "") -> str:
         if isinstance(value, dict):
             pairs = (f"{text(key, 'map')} {text(each)}" for key, each in value.items())
-            return "{" + ", ".join(pairs) + "}"
+            return "{" + comma.join(pairs) + "}"
         if isinstance(value, list):
             return "[" + " ".join(map(text, value)) + "]"
         if isinstance(value, str) and value[:2] == "t-" and value[2:].isdecimal():
@@ -170,7 +171,7 @@ def edn_of(lines: list[dict[str, Any]], draw: random.Random) -> str:
         pairs = (
             f":{key} {text(value, 'word' if key in WORDS else '')}" for key, value in line.items()
         )
-        return "{" + ", ".join(pairs) + "}"
+        return "{" + comma.join(pairs) + "}"
 
     return "".join(event(each) + "\n" for each in lines)
 
@@ -251,7 +252,9 @@ KILLED = '{:process :nemesis, :type :info, :f :kill, :value #{"n1" {:a \\b}}}\n'
         (SAID.replace('"a b"', "1.0") + OK.replace('"a b"', "1"), "refused"),
         (SAID.replace('"a b"', "null") + OK.replace('"a b"', "nil"), "refused"),
         (SAID.replace(":index 0", ":index 0, :index 0") + OK, "refused"),
-        (SAID.replace(":index 0, ", ":index 0 ") + OK, "events"),
+        (SAID.replace(":index 0, ", ":index 0 ") + OK, "columns"),
+        (SAID.replace(", ", " ") + OK.replace(", ", ","), "columns"),
+        (SAID.replace(":index 0, ", ":index, ") + OK, "refused"),
         (
             ASKED + ASKED.replace(":invoke", ":ok").replace("[:poll]", "[:poll {1 [[0 5]]}]"),
             "columns",

@@ -53,13 +53,24 @@ def judged(
     folder: Path, producer: list[Event], consumer: list[Event], *, killed: bool = False
 ) -> Report:
     """The verdict on a test of a producer and a consumer that read to the end."""
-    for name, events in (("p", [*producer, *([] if killed else [STOP])]), ("c", consumer)):
+    told = {"p": [*producer, *([] if killed else [STOP])]} | ({"c": consumer} if consumer else {})
+    for name, events in told.items():
         place = folder / f"Verifiable-{name}" / "worker1" / "verifiable.stdout"
         place.parent.mkdir(parents=True, exist_ok=True)
         lines = [json.dumps(each) for each in (START, *events)]
         place.write_text("\n".join(["a line of a logger", *lines]) + "\n", encoding="utf-8")
     (folder / "test_log.info").write_text("[INFO] a test\n", encoding="utf-8")
     return check(folder, complete=True)
+
+
+def groups(folder: Path, *consumers: list[Event], services: bool = False) -> Report:
+    """The verdict on five records and consumers of one service, or each of its own."""
+    for at, events in enumerate(consumers):
+        service = f"Consumer-{at if services else 0}"
+        place = folder / service / f"worker{at}" / "verifiable.stdout"
+        place.parent.mkdir(parents=True)
+        place.write_text("\n".join(map(json.dumps, [START, *events])), encoding="utf-8")
+    return judged(folder, FIVE, [])
 
 
 def names(report: Report) -> set[str]:
@@ -119,6 +130,101 @@ def test_what_kafka_promises_is_no_violation(name: str, tmp_path: Path) -> None:
     assert report.holds, report
 
 
+def committed(offset: int, *, success: bool = True) -> Event:
+    place = {"topic": "t", "partition": 0, "offset": offset}
+    return event("offsets_committed", offsets=[place], success=success)
+
+
+def shared(*offsets: int) -> list[Event]:
+    """A poll of a share consumer."""
+    place = {"topic": "t", "partition": 0}
+    told = [event("record_data", key=None, value=str(o), **place, offset=o) for o in offsets]
+    summary = {**place, "count": len(offsets), "offsets": list(offsets)}
+    return [*told, event("records_consumed", count=len(offsets), partitions=[summary])]
+
+
+def accepted(*offsets: int, success: bool = True, after_ms: int = 0) -> Event:
+    summary = {"topic": "t", "partition": 0, "count": len(offsets), "offsets": list(offsets)}
+    found = event("offsets_acknowledged", partitions=[summary], success=success)
+    return found | {"timestamp": found["timestamp"] + after_ms}
+
+
+def upto(end: int, begin: int = 0) -> list[Event]:
+    return polled(*((each, each) for each in range(begin, end)))
+
+
+AGAIN = [REVOKED, ASSIGNED]
+EARLIEST = event("offset_reset_strategy_set", offsetResetStrategy="earliest")
+ALL_SHARED = [*shared(*range(5)), accepted(*range(5))]
+GROUPS: dict[str, tuple[list[list[Event]], str | None]] = {
+    "goes on": ([[ASSIGNED, *upto(3), committed(3), *AGAIN, *upto(5, 3), committed(5)]], None),
+    "begins before its commit": (
+        [[ASSIGNED, *ALL, committed(5), *AGAIN, *upto(5, 2)]],
+        "early-start",
+    ),
+    "begins after its commit": (
+        [[ASSIGNED, *ALL, committed(2), *AGAIN, *upto(5, 4)]],
+        "wrong-start",
+    ),
+    "begins where another committed": (
+        [
+            [ASSIGNED, *upto(2), committed(2), REVOKED, ASSIGNED, *upto(5, 4)],
+            [ASSIGNED, *upto(4, 2), committed(4)],
+        ],
+        None,
+    ),
+    "a commit without success": (
+        [[ASSIGNED, *ALL, committed(2), committed(5, success=False), *AGAIN, *upto(5, 2)]],
+        None,
+    ),
+    "a commit that a killed one did not tell": (
+        [
+            [ASSIGNED, *upto(2), committed(2), *upto(3, 2), START, ASSIGNED, *upto(5, 3)],
+            [ASSIGNED, *upto(2), committed(2), *AGAIN, *upto(5, 3), STOP],
+        ],
+        None,
+    ),
+    "a record that nobody was shown": (
+        [[ASSIGNED, *upto(2), committed(2)], [ASSIGNED, *upto(5, 3), committed(5)]],
+        "skipped-record",
+    ),
+    "shown without being assigned": (
+        [[ASSIGNED, *upto(2), REVOKED, *upto(5, 2)]],
+        "unowned-poll",
+    ),
+    "shared": ([[EARLIEST, *shared(0, 2, 4), accepted(0, 2, 4)], [*shared(1, 3)]], None),
+    "shared again": ([ALL_SHARED, [*shared(2), accepted(2)]], None),
+    "shared after its acknowledgement": ([[*ALL_SHARED, *shared(2)]], "acked-redelivered"),
+    "an acknowledgement after the lock": (
+        [[*shared(*range(5)), accepted(*range(5), after_ms=31_000), *shared(2)]],
+        None,
+    ),
+    "an acknowledgement without success": (
+        [[*shared(*range(5)), accepted(*range(5), success=False), *shared(2)]],
+        None,
+    ),
+    "shared too often": ([[*shared(*range(5)), *shared(2) * 5]], "over-delivered"),
+    "shared with nobody": ([[EARLIEST, *shared(1, 2, 3, 4)]], "skipped-record"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_groups_committed_and_acknowledged_is_judged(name: str, tmp_path: Path) -> None:
+    consumers, anomaly = GROUPS[name]
+    report = groups(tmp_path, *consumers)
+    if anomaly is None:
+        assert report.holds, report
+    else:
+        assert anomaly in names(report), report
+
+
+def test_groups_of_several_services_are_not_known(tmp_path: Path) -> None:
+    again = [ASSIGNED, *ALL, committed(5), *AGAIN, *upto(5, 2)]
+    report = groups(tmp_path, again, [ASSIGNED, *ALL, committed(5)], services=True)
+    assert report.holds, report
+    assert "2 commits and acknowledgements are of groups that nobody" in report.documents[0]["note"]
+
+
 @pytest.mark.parametrize(
     ("values", "anomaly"),
     [("0123 4", None), ("0134", "lost-write"), ("0 1 2 3 4 9", "phantom")],
@@ -165,6 +271,7 @@ def _bad(change: Callable[[Event], Event]) -> list[Event]:
         (_bad(lambda each: each | {"offset": -1}), "offset is -1, not an integer"),
         (_bad(lambda each: each | {"partition": "x"}), "is no topic and partition"),
         (_bad(lambda each: each | {"value": None}), "without a topic and a value"),
+        ([event("offsets_committed", offsets=7, success=True)], "without offsets"),
     ],
 )
 def test_bad_input_is_one_line(events: list[Event], reason: str, tmp_path: Path) -> None:
