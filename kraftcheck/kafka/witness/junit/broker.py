@@ -76,6 +76,50 @@ IMPORTS: Final = {
 }
 
 
+MEMBERS: Final = """\
+@Override
+public Properties createLogProperties(Map<String, String> overrides) {
+    Properties properties = super.createLogProperties(overrides);
+    properties.put(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "MIN_ISR");
+    return properties;
+}
+
+private void setBroker(int id, long epoch, boolean fenced, boolean shuttingDown) {
+    when(metadataCache().getAliveBrokerEpoch(id))
+        .thenReturn(fenced ? Optional.empty() : Optional.of(epoch));
+    when(metadataCache().isBrokerFenced(id)).thenReturn(fenced);
+    when(metadataCache().isBrokerShuttingDown(id)).thenReturn(shuttingDown);
+}
+
+private void setPartition(
+    int leader,
+    int leaderEpoch,
+    int partitionEpoch,
+    LeaderRecoveryState recoveryState,
+    int... isr
+) {
+    int[] replicas = {ALL};
+    PartitionRegistration registration = new PartitionRegistration.Builder()
+        .setLeader(leader)
+        .setLeaderEpoch(leaderEpoch)
+        .setPartitionEpoch(partitionEpoch)
+        .setLeaderRecoveryState(recoveryState)
+        .setIsr(isr)
+        .setReplicas(replicas)
+        .setDirectories(DirectoryId.unassignedArray(replicas.length))
+        .build();
+    if (leader == brokerId()) {
+        partition().makeLeader(
+            registration, false, offsetCheckpoints(), topicId(), Option.empty());
+    } else {
+        partition().makeFollower(
+            registration, false, offsetCheckpoints(), topicId(), Option.empty());
+    }
+}
+"""
+"""Of the test's class. setPartition does what ReplicaManager does with a change of metadata."""
+
+
 def test(wrong: Wrong) -> Test:
     """The test of the broker that takes the last step. Raises BadInput: an input has no words."""
     last = wrong.steps[-1]
@@ -91,15 +135,12 @@ def test(wrong: Wrong) -> Test:
             body += ["", f"// {render_input(step.input)}", *lines]
         elif step is last:
             raise refused(CONTEXT, render_input(step.input))
+    replicas = ", ".join(names[broker] for broker in last.constants.replicas)
     members = [
-        "@Override",
-        "public Properties createLogProperties(Map<String, String> overrides) {",
-        "    Properties properties = super.createLogProperties(overrides);",
-        "    properties.put(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,",
-        f'        "{last.constants.min_insync_replicas}");',
-        "    return properties;",
-        "}",
+        line.replace("MIN_ISR", str(last.constants.min_insync_replicas)).replace("ALL", replicas)
+        for line in MEMBERS.splitlines()
     ]
+    members[:0] = [*_ids(own[0].node, names), ""]
     return Test("kafka.cluster", body, IMPORTS, CONTEXT, members)
 
 
@@ -108,15 +149,19 @@ def _names(last: NodeStep) -> Mapping[int, str]:
     return {broker: f"broker{broker}" for broker in last.constants.brokers}
 
 
+def _ids(node: int, names: Mapping[int, str]) -> Iterator[str]:
+    others = [name for broker, name in names.items() if broker != node]
+    yield f"private final int {names[node]} = brokerId();"
+    for number, name in enumerate(others):
+        yield f"private final int {name} = remoteReplicaId(){f' + {number}' if number else ''};"
+
+
 def _beginning(first: NodeStep, names: Mapping[int, str]) -> Iterator[str]:
-    others = [broker for broker in names if broker != first.node]
-    yield f"int {names[first.node]} = brokerId();"
-    for number, broker in enumerate(others):
-        yield f"int {names[broker]} = remoteReplicaId()" + (f" + {number};" if number else ";")
-    yield "partition().createLogIfNotExists(true, false, offsetCheckpoints(), topicId(), "
-    yield "    Option.empty());"
+    """A follower of nobody."""
+    yield "partition().createLogIfNotExists("
+    yield "    true, false, offsetCheckpoints(), topicId(), Option.empty());"
     yield from _metadata(first.before, first, names, {*names})
-    yield from _made(first.before.image.partition, first.node, first, names)
+    yield _made(first.before.image.partition, names)
 
 
 # -- What is delivered
@@ -133,7 +178,7 @@ def _delivered(step: NodeStep, outcome: Outcome, names: Mapping[int, str]) -> It
             yield from _metadata(step.after, step, names, told)
             partitions = [each.partition for each in m.records if isinstance(each, PartitionRecord)]
             if partitions:
-                yield from _made(partitions[-1], step.node, step, names)
+                yield _made(partitions[-1], names)
         case ProduceRequest():
             values = ", ".join(f'new SimpleRecord("{value}".getBytes())' for value in m.values)
             kind = "withRecords(Compression.NONE"
@@ -183,7 +228,8 @@ def _fetched(error: str, reader: str, m: Any, log_start: int, last: int) -> Iter
     return _called(
         error,
         "partition().fetchRecords(",
-        f"    new FetchParams({reader}, Optional.empty()),",
+        f"    new FetchParams({reader},",
+        "        Optional.empty()),",
         f"    new FetchRequest.PartitionData(Uuid.ZERO_UUID, {m.fetch_offset}L, {log_start}L,",
         f"        Integer.MAX_VALUE, {_known(m.epoch)}, {_known(last)}),",
         "    time().milliseconds(), Integer.MAX_VALUE, true, true)",
@@ -210,35 +256,18 @@ def _metadata(
 ) -> Iterator[str]:
     """What the metadata says of these brokers now."""
     for broker, known in zip(step.constants.brokers, row.image.brokers, strict=True):
-        if broker not in told:
-            continue
-        name = names[broker]
-        epoch = "Optional.empty()"
-        if not known.fenced:
-            epoch = f"Optional.of({_epoch(broker, known.epoch, names)})"
-        yield f"when(metadataCache().getAliveBrokerEpoch({name})).thenReturn({epoch});"
-        for what, holds in (("Fenced", known.fenced), ("ShuttingDown", known.stopping)):
-            answer = str(holds).lower()
-            yield f"when(metadataCache().isBroker{what}({name})).thenReturn({answer});"
+        if broker in told:
+            flags = f"{str(known.fenced).lower()}, {str(known.stopping).lower()}"
+            yield f"setBroker({names[broker]}, {_epoch(broker, known.epoch, names)}, {flags});"
 
 
-def _made(
-    partition: Partition, node: int, step: NodeStep, names: Mapping[int, str]
-) -> Iterator[str]:
-    """A partition of the metadata, as ReplicaManager passes it on."""
-    replicas = ", ".join(names[broker] for broker in step.constants.replicas)
-    isr = ", ".join(names[broker] for broker in partition.isr)
+def _made(partition: Partition, names: Mapping[int, str]) -> str:
+    """A partition of the metadata."""
+    isr = "".join(f", {names[broker]}" for broker in partition.isr)
     leader = "-1" if partition.leader == NOBODY else names[partition.leader]
     recovery = "RECOVERING" if partition.recovering else "RECOVERED"
-    yield f"partition().make{'Leader' if partition.leader == node else 'Follower'}("
-    yield "    new PartitionRegistration.Builder()"
-    yield f"        .setLeader({leader}).setLeaderEpoch({partition.leader_epoch})"
-    yield f"        .setPartitionEpoch({partition.partition_epoch})"
-    yield f"        .setLeaderRecoveryState(LeaderRecoveryState.{recovery})"
-    yield f"        .setIsr(new int[] {{{isr}}}).setReplicas(new int[] {{{replicas}}})"
-    yield f"        .setDirectories(DirectoryId.unassignedArray({len(step.constants.replicas)}))"
-    yield "        .build(),"
-    yield "    false, offsetCheckpoints(), topicId(), Option.empty());"
+    epochs = f"{partition.leader_epoch}, {partition.partition_epoch}"
+    return f"setPartition({leader}, {epochs}, LeaderRecoveryState.{recovery}{isr});"
 
 
 def _epoch(broker: int, epoch: int, names: Mapping[int, str]) -> str:
@@ -280,13 +309,13 @@ def _state(step: NodeStep, row: BrokerRow, names: Mapping[int, str]) -> Iterator
             yield f"assertEquals(Set.of({told}), partition().partitionState().maximalIsr());"
     if leads and changed("parked"):
         for each in row.parked:
-            yield "assertEquals(false, partition().checkEnoughReplicasReachOffset("
-            yield f"    {each.required}L)._1());"
+            waits = f"partition().checkEnoughReplicasReachOffset({each.required}L)._1()"
+            yield f"assertEquals(false, {waits});"
     if leads and step.before.role == "Leader":
         brokers = step.constants.brokers
         for at, broker in enumerate(brokers):
             ends = {r.remotes[at].end_offset for r in (step.before, step.after, row)}
             if len(ends) > 1 and broker != step.node:
-                yield f"assertEquals({row.remotes[at].end_offset}L, "
-                yield f"    partition().getReplica({names[broker]}).get().stateSnapshot()"
-                yield "        .logEndOffset());"
+                yield f"assertEquals({row.remotes[at].end_offset}L,"
+                yield f"    partition().getReplica({names[broker]}).get()"
+                yield "        .stateSnapshot().logEndOffset());"
