@@ -113,10 +113,9 @@ class KafkaPartition(Hosted, PartitionSchedule):
         yield from known
         for node in self.leaders():
             acks = () if self.options.idempotence else (-1, 0, 1)
-            offsets = range(len(self.row(node).log) + 2)
-            asked = (self.produce(node, each) for each in acks)
-            read = (self.consume(node, offset) for offset in offsets)
-            yield from (each for each in (*asked, *read) if each not in known)
+            asked: list[ClientRequest] = [self.produce(node, each) for each in acks]
+            asked += [self.consume(node, each) for each in range(len(self.row(node).log) + 2)]
+            yield from (each for each in asked if each not in known)
 
     def electable(self) -> list[tuple[Election, int]]:
         """Nobody lists the replicas anew: a trace of steps has one set of constants."""

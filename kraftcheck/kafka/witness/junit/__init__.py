@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import zipfile
-from bisect import bisect
 from pathlib import Path
 from typing import Final
 
@@ -119,9 +118,10 @@ def _within(test: Test, method: list[str], place: Path) -> str:
     lines = text.rstrip().removesuffix("}").rstrip().splitlines()
     for each in _imports(test, "\n".join(method)):
         known = [at for at, line in enumerate(lines) if _IMPORT.fullmatch(line)]
+        group = each[: each.index(".")]
+        before = [at for at in known if lines[at].startswith(group) and lines[at] < each]
         if each not in lines:
-            own = [at for at in known if lines[at].startswith(each[: each.index(".")])]
-            lines.insert(own[0] + bisect([lines[at] for at in own], each), each)
+            lines.insert((before or known)[-1] + 1, each)
     return "\n".join([*lines, "", *method, "}"]) + "\n"
 
 
