@@ -42,9 +42,7 @@ def main() -> None:
             cluster.down()
 
 
-def measure(
-    bootstrap: str, jar: Path, size: int, count: int, rounds: int, history: Path
-) -> None:
+def measure(bootstrap: str, jar: Path, size: int, count: int, rounds: int, history: Path) -> None:
     """Prints the least of one size of records."""
     call = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{jar}:{class_path()}"]
     call += [str(Path(__file__).with_name("Interceptor.java")), bootstrap, str(history)]
