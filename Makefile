@@ -29,7 +29,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osut
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
 .PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection bench-campaign
-.PHONY: cluster interceptor spark-versions mutate-checkers attack clean distclean
+.PHONY: cluster interceptor site spark-versions mutate-checkers attack clean distclean
 
 help: ## print every target with its one-line help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ format: setup ## rewrite the code in the one format and sort imports
 
 docs: setup ## write the generated tables of the documentation again
 	@$(BIN)/python -m kraftcheck.docs
+
+site: setup ## build the documentation's site into build/site; a broken link fails
+	@$(BIN)/uv run --quiet --isolated --no-project --with-requirements requirements/site.txt \
+	    python tools/site.py
 
 size: ## count lines by kind (ARGS=REVISION ...: there)
 	@python3 -m tools.size $(ARGS)

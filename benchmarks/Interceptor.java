@@ -1,47 +1,56 @@
-// The processor's time that the interceptor takes for a record, without a broker: a send and its
-// acknowledgement, in batches of 16. Prints nanoseconds of the application's thread, and of the JVM.
+// The processor's time that a producer takes for a record, without and with the interceptor: two
+// producers of one JVM, in turn. Prints a line of both for each round, in nanoseconds of the JVM:
 //
-//     java -cp 'libs/*' Interceptor.java HISTORY
+//     java -cp 'libs/*' Interceptor.java BOOTSTRAP HISTORY BYTES RECORDS ROUNDS
 
 import java.lang.management.ManagementFactory;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import kraftcheck.clients.ProducerRecorder;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 public class Interceptor {
-    private static final int ROUNDS = 6;
-    private static final int BATCHES = 25_000;
-    private static final int BATCH = 16;
+    private static final com.sun.management.OperatingSystemMXBean SYSTEM =
+        (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
     public static void main(String[] args) {
-        var threads = ManagementFactory.getThreadMXBean();
-        var system =
-            (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        var recorder = new ProducerRecorder();
-        recorder.configure(Map.of("kraftcheck.history.path", args[0]));
-        var place = new TopicPartition("t", 0);
-        long offset = 0;
-        for (int round = 0; round < ROUNDS; round++) {
-            long thread = threads.getCurrentThreadCpuTime();
-            long all = system.getProcessCpuTime();
-            for (int batch = 0; batch < BATCHES; batch++) {
-                List<ProducerRecord<Object, Object>> sent = new ArrayList<>(BATCH);
-                for (int at = 0; at < BATCH; at++) {
-                    sent.add(recorder.onSend(new ProducerRecord<>("t", "v")));
-                }
-                for (var each : sent) {
-                    var metadata = new RecordMetadata(place, offset++, 0, 0, 1, 1);
-                    recorder.onAcknowledgement(metadata, null, each.headers());
-                }
+        int bytes = Integer.parseInt(args[2]);
+        int records = Integer.parseInt(args[3]);
+        Map<String, Object> plain = Map.of("bootstrap.servers", args[0], "acks", "all",
+            "batch.size", 16384, "linger.ms", 5, "key.serializer", ByteArraySerializer.class,
+            "value.serializer", ByteArraySerializer.class);
+        Map<String, Object> recorded = new HashMap<>(plain);
+        recorded.put("interceptor.classes", ProducerRecorder.class.getName());
+        recorded.put("kraftcheck.history.path", args[1]);
+        try (var first = new KafkaProducer<byte[], byte[]>(plain);
+                var second = new KafkaProducer<byte[], byte[]>(recorded)) {
+            for (int round = 0; round < Integer.parseInt(args[4]); round++) {
+                System.out.println(cost(first, bytes, records) + " " + cost(second, bytes, records));
             }
-            long records = (long) BATCHES * BATCH;
-            System.out.println((threads.getCurrentThreadCpuTime() - thread) / records + " "
-                + (system.getProcessCpuTime() - all) / records);
         }
-        recorder.close();
+    }
+
+    private static long cost(KafkaProducer<byte[], byte[]> producer, int bytes, int records) {
+        Random random = new Random(bytes);
+        AtomicLong failed = new AtomicLong();
+        long before = SYSTEM.getProcessCpuTime();
+        for (int record = 0; record < records; record++) {
+            byte[] value = new byte[bytes];
+            random.nextBytes(value);
+            producer.send(new ProducerRecord<>("t", value), (metadata, exception) -> {
+                if (exception != null) {
+                    failed.incrementAndGet();
+                }
+            });
+        }
+        producer.flush();
+        if (failed.get() > 0) {
+            throw new IllegalStateException(failed + " records were not acknowledged");
+        }
+        return (SYSTEM.getProcessCpuTime() - before) / records;
     }
 }

@@ -20,6 +20,8 @@ compile pyproject.toml --extra dev --extra kafka --extra prove --extra spark \
     --output-file requirements/lock.txt "$@"
 # A Java runtime for machines without one: the newest that the locked Spark runs on.
 compile requirements/java.in --output-file requirements/java.txt "$@"
+# What builds the site, in an environment of its own.
+compile requirements/site.in --output-file requirements/site.txt "$@"
 
 if grep -n '://' requirements/*.txt; then
     echo "lock: the lines above hold an address; locks must hold none" >&2

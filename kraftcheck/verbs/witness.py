@@ -153,7 +153,7 @@ def witness_replay(path: Path, kafka: Any, **options: Any) -> int:
     "--junit-test",
     type=PAGE,
     metavar="FILE.java",
-    help="For the quorum: also write a JUnit test over Kafka's RaftClientTestContext.",
+    help="Of a quorum or partition: also write a JUnit test over Kafka's own test context.",
 )
 @kafka
 @JAR

@@ -5,7 +5,7 @@ Law of this file: a step of Kafka's is taken as it stands; the schedule chooses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from kraftcheck.reference.partition.messages import (
     NO_REQUEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    ClientRequest,
     ControllerFailover,
     ControllerRequestTimeout,
     Election,
@@ -43,7 +44,7 @@ from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
-from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
@@ -56,7 +57,9 @@ class KafkaPartition(Hosted, PartitionSchedule):
     def __init__(self, options: PartitionOptions, host: Host, compares: bool = False) -> None:
         self.be_hosted(host, compares)
         self.moves = []
-        self._speech = Speech(constants_of(options))
+        self.taken: list[NodeStep] = []
+        self._constants = constants_of(options)
+        self._speech = Speech(self._constants)
         super().__init__(options, memo=PartitionMemo(None).taking(self._taken))
 
     def _taken(self, node: int, row: Any, input: Any, reference: Callable[..., Any]) -> Any:
@@ -65,10 +68,18 @@ class KafkaPartition(Hosted, PartitionSchedule):
             return None
         self.lines.append((steps[0], len(self.moves)))
         made = self._speech.taken(steps[0]).outcome
+        action = f"Handle{type(input).__name__}"
+        said = (row, input, made.row, made.sent, made.ignored)
+        self.taken.append(NodeStep(self._constants, node, action, *said))
         if self.compares:
-            other = reference(node, row, input)
-            self.compare(len(self.lines), input, made, [] if other is None else [other])
+            self._reference = reference
+            self.compare(len(self.lines), input, made, self.reference(node, row, input))
         return made
+
+    def reference(self, node: int, row: Any, input: Any) -> list[Any]:
+        """What the reference may do, after a step has been compared with it."""
+        other = self._reference(node, row, input)
+        return [] if other is None else [other]
 
     # --- Which moves there are: less than Kafka's may do, where the spec has no word for it
 
@@ -95,6 +106,16 @@ class KafkaPartition(Hosted, PartitionSchedule):
             for m in self.deliverable()
             if not isinstance(m.value, kept)
         ]
+
+    def asks(self) -> Iterator[ClientRequest]:
+        """Also what runs by chance ask (_produce, _ask): their schedules are followed."""
+        known = [*super().asks()]
+        yield from known
+        for node in self.leaders():
+            acks = () if self.options.idempotence else (-1, 0, 1)
+            asked: list[ClientRequest] = [self.produce(node, each) for each in acks]
+            asked += [self.consume(node, each) for each in range(len(self.row(node).log) + 2)]
+            yield from (each for each in asked if each not in known)
 
     def electable(self) -> list[tuple[Election, int]]:
         """Nobody lists the replicas anew: a trace of steps has one set of constants."""

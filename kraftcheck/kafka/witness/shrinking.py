@@ -27,7 +27,7 @@ from kraftcheck.kafka.witness import driving, following, junit, replaying
 from kraftcheck.kafka.witness.chance import Component
 from kraftcheck.kafka.witness.comparing import Differing
 from kraftcheck.kafka.witness.driving import host_of, of_run
-from kraftcheck.kafka.witness.junit import Wrong
+from kraftcheck.kafka.witness.junit.written import Wrong
 from kraftcheck.kafka.witness.kafka import Kafka, tried
 from kraftcheck.kafka.witness.speech import header
 from kraftcheck.reference.protocols import components_of
@@ -104,7 +104,7 @@ class KafkasSteps:
         return kept, None if hoped else self._finding(schedule.parts, kept)
 
     def wrong(self, script: Script) -> tuple[Script, Wrong]:
-        """The schedule up to its first wrong step, and the steps of voters until then.
+        """The schedule up to its first wrong step, and the steps of nodes until then.
 
         Raises:
             BadInput: none is wrong by itself.
@@ -116,7 +116,7 @@ class KafkasSteps:
         self.learn()
         refused = [each for each in self._suspects(schedule.parts) if each.refused]
         if not refused:
-            raise BadInput("--junit-test: each step of a voter is allowed by itself")
+            raise BadInput("--junit-test: each step of a node is allowed by itself")
         steps = schedule.taken[: refused[0].differing.line]
         last = steps[-1]
         allowed = schedule.reference(last.node, last.before, last.input)
@@ -240,7 +240,8 @@ def shrink(
             replaying.played.
     """
     if junit_test is not None and component.protocol.name not in junit.PROTOCOLS:
-        raise BadInput(f"--junit-test is for a quorum, not for {component.protocol.name}")
+        name = component.protocol.name
+        raise BadInput(f"--junit-test is for a quorum or a partition, not for {name}")
     driving.use_jar(jar)
     profile = kafka.allowed(*(part.protocol.name for part in component.parts))
     try:
@@ -259,7 +260,7 @@ def shrink(
             screen.progress("shrinking", attempts) as meter,
         ):
             steps = KafkasSteps(component, setting, host, profile, Path(folder))
-            # A test has one voter, so it is about one step.
+            # A test has one node, so it is about one step.
             whole = script if junit_test is None else steps.wrong(script)[0]
             smaller = small(whole, steps, attempts, lambda done: meter.update(done))
             wrong = None if junit_test is None else steps.wrong(smaller.script)[1]
@@ -293,5 +294,5 @@ def _tested(place: Path | None, wrong: Wrong | None, violates: str) -> list[tupl
     """Writes the test, if one is asked for; what is said of it."""
     if place is None or wrong is None:
         return []
-    artifacts.write_whole(place, junit.render(wrong, place.stem, violates))
+    artifacts.write_whole(place, junit.render(wrong, place, violates))
     return [("test", str(place))]

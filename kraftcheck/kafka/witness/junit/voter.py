@@ -1,19 +1,14 @@
-"""A schedule on which a voter of Kafka takes a wrong step, as a JUnit test for Kafka's repository.
+"""A voter over RaftClientTestContext: what it is given, and what is asserted of it.
 
-The test is over RaftClientTestContext, Kafka's own: one voter runs, and what the others send it is
-delivered by the test. So it has the inputs of that voter alone. After each of them it asserts what
-Kafka did; after the last one, the wrong one, it asserts what the specification allows.
-
-Law of this file: an input that the context cannot deliver is refused; none is left out.
+The context has one voter of Kafka's, a mock log, a mock channel and a clock that the test moves.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final
 
-from kraftcheck.exits import BadInput
+from kraftcheck.kafka.witness.junit.written import Test, Wrong, common, outcomes, refused
 from kraftcheck.reference.quorum.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -32,60 +27,19 @@ from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.types import NOBODY
 from kraftcheck.reference.steered.moves import NodeStep
 
-PROTOCOLS: Final = ("quorum", "quorum41")
-"""Those whose schedules can be written as tests of Kafka's."""
-LICENSE: Final = """\
-/*
- * Licensed to the Apache Software Foundation (ASF) under one or more
- * contributor license agreements. See the NOTICE file distributed with
- * this work for additional information regarding copyright ownership.
- * The ASF licenses this file to You under the Apache License, Version 2.0
- * (the "License"); you may not use this file except in compliance with
- * the License. You may obtain a copy of the License at
- *
- *    http://www.apache.org/licenses/LICENSE-2.0
- *
- * Unless required by applicable law or agreed to in writing, software
- * distributed under the License is distributed on an "AS IS" BASIS,
- * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
- * See the License for the specific language governing permissions and
- * limitations under the License.
- */
-"""
 IMPORTS: Final = {
     "Errors.": "org.apache.kafka.common.protocol.Errors",
     "ApiKeys.": "org.apache.kafka.common.protocol.ApiKeys",
-    "@Test": "org.junit.jupiter.api.Test",
     "List.": "java.util.List",
     "Optional.": "java.util.Optional",
     "OptionalInt.": "java.util.OptionalInt",
     "Set.": "java.util.Set",
 }
-"""What a test imports, by what stands in it."""
-NAME: Final = re.compile(r"[A-Z]\w*Test")
 POLL: Final = "context.client.poll();"
 
 
-class Wrong(NamedTuple):
-    """Steps of Kafka's voters up to the wrong one, and what the specification allows instead."""
-
-    steps: Sequence[NodeStep]
-    allowed: Sequence[Any]
-    """The outcomes, each with a row and what is sent."""
-
-
-def render(wrong: Wrong, name: str, violates: str) -> str:
-    """The Java source of a test class.
-
-    Args:
-        name: of the class; it ends in Test.
-        violates: what is wrong, for the comment and for the method's name.
-
-    Raises:
-        BadInput: an input of the voter has no counterpart in Kafka's context.
-    """
-    if not NAME.fullmatch(name):
-        raise BadInput(f"{name}.java: a test class has a name like VoteTest")
+def test(wrong: Wrong) -> Test:
+    """The test of the voter that takes the last step. Raises BadInput: an input has no words."""
     last = wrong.steps[-1]
     own = [step for step in wrong.steps if step.node == last.node]
     while own and isinstance(own[0].input, Restart):
@@ -97,46 +51,14 @@ def render(wrong: Wrong, name: str, violates: str) -> str:
         "    .withRaftProtocol(RaftClientTestContext.RaftProtocol.KIP_996_PROTOCOL)",
         "    .build();",
     ]
-    for number, step in enumerate(own, 1):
-        outcomes = wrong.allowed if number == len(own) else [_as_outcome(step)]
-        body += [
-            "",
-            f"// {_words(step)}",
-            *_delivered(step.input, step),
-            *_asserted(step.node, outcomes),
-        ]
-    lines = [f"        {line}" if line else "" for line in body]
-    method = "test" + "".join(
-        part[0].upper() + part[1:] for part in re.findall(r"[A-Za-z0-9]+", violates)
-    )
-    source = [
-        *(f"public class {name} {{", "    /**", f"     * {violates}."),
-        *("     */", "    @Test", f"    public void {method}() throws Exception {{"),
-        *(*lines, "    }", "}"),
-    ]
-    text = "\n".join(source) + "\n"
-    imports = [f"import {each};" for word, each in IMPORTS.items() if _uses(text, word)]
-    groups = ("import org.apache", "import org.junit", "import java")
-    blocks = ["\n".join(each for each in sorted(imports) if each.startswith(of)) for of in groups]
-    head = "\n\n".join(["package org.apache.kafka.raft;", *filter(None, blocks)])
-    return f"{LICENSE}{head}\n\n{text}"
-
-
-def _uses(text: str, word: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(word)}", text) is not None
+    for step in own:
+        said = [[*_sent(each), *_state(step.node, each.row)] for each in outcomes(step, wrong)]
+        body += ["", f"// {_words(step)}", *_delivered(step.input, step), *common(said)]
+    return Test("org.apache.kafka.raft", body, IMPORTS)
 
 
 def _words(step: NodeStep) -> str:
     return move_words(step.constants, step.node, step.input)
-
-
-class _Outcome(NamedTuple):
-    row: Any
-    sent: tuple[Any, ...]
-
-
-def _as_outcome(step: NodeStep) -> _Outcome:
-    return _Outcome(step.after, step.sent)
 
 
 # -- What is delivered
@@ -186,20 +108,11 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
             fetched = f"{m.fetch_offset}, {m.last_fetched_epoch}"
             call = f"fetchRequest({m.epoch}, {_key(m.source)}, {fetched}, 0)"
         case _:
-            raise BadInput(
-                f"`{_words(step)}` has no counterpart in Kafka's RaftClientTestContext that is "
-                "written here: no test is made of this schedule"
-            )
+            raise refused("RaftClientTestContext", _words(step))
     return [f"context.deliverRequest(context.{call});", POLL]
 
 
 # -- What is asserted
-
-
-def _asserted(node: int, outcomes: Sequence[Any]) -> list[str]:
-    """What all outcomes have in common: what is sent, and the election's durable state."""
-    said = [[*_sent(outcome), *_state(node, outcome.row)] for outcome in outcomes]
-    return [line for line in said[0] if all(line in other for other in said)]
 
 
 def _sent(outcome: Any) -> Iterator[str]:
