@@ -3,7 +3,9 @@
 No peer does the whole: Kafka's simulation runs 700 clusters, etcd validates 10 to 25 trace events a
 second, CCF about a dozen executions (docs/campaigns.md). So this prints where our time goes: for
 each stage the seconds on the clock; for work on ranges the processor's seconds of each question;
-TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty.
+TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty. At
+the end a table says how processor time and memory grow with the runs: all of it, from nothing to
+the page, in whatever process (with Spark, what its JVM starts is left out).
 
     python -m benchmarks.campaign [SCENARIO|FILE.toml] [RUNS ...] [--spark]
                                      default partition 300 1000: minutes
@@ -14,13 +16,14 @@ processes share count in each: an upper bound.
 
 from __future__ import annotations
 
+import resource
 import sys
 import tempfile
 import threading
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -74,10 +77,38 @@ def resident_mb() -> float:
     return sum(pages.get(pid, 0) for pid in own) * 4096 / 2**20
 
 
-def measure(folder: Path, name: str, runs: int, *, spark: bool) -> None:
+class Size(NamedTuple):
+    """A campaign of so many runs: CPU-seconds, MiB at the peak, what differs."""
+
+    runs: int
+    cpu: float
+    memory: float
+    steps: int
+    distinct: int
+
+    def row(self) -> str:
+        each = 1000 * self.cpu / self.runs
+        return (
+            f"| {self.runs:,} | {self.steps:,} | {self.distinct:,} | {self.cpu:,.1f} | "
+            f"{each:.1f} ms | {self.memory:,.0f} MiB |"
+        )
+
+
+HEAD = (
+    "| runs | steps | distinct | CPU-seconds | each run | memory |\n|---:|---:|---:|---:|---:|---:|"
+)
+
+
+def spent() -> float:
+    """CPU-seconds of this process and of all that it started and that have ended."""
+    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in of)
+
+
+def measure(folder: Path, name: str, runs: int, *, spark: bool) -> Size:
     memory = Memory()
     memory.start()
-    started = time.monotonic()
+    started, before = time.monotonic(), spent()
     plan = begin(folder, plan_of(configurations_named(name), runs, SEED))
     with backend(spark, runs) as chosen:
         found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
@@ -91,7 +122,10 @@ def measure(folder: Path, name: str, runs: int, *, spark: bool) -> None:
         f"{runs / seconds:,.1f} runs/s, peak {memory.end():,.0f} MiB in all processes, "
         f"{on_disk / runs / 1024:,.1f} KiB/run on disk, report {page.stat().st_size >> 10:,} KiB"
     )
-    tell(found["configurations"][0], timings, runs)
+    only = found["configurations"][0]
+    tell(only, timings, runs)
+    distinct = only["conformance"]["distinct"]["canonical"]
+    return Size(runs, spent() - before, memory.peak, only["steps"], distinct)
 
 
 def configurations_named(name: str) -> tuple[Configuration, ...]:
@@ -124,9 +158,12 @@ def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
 def main(arguments: list[str] | None = None) -> None:
     words = [word for word in arguments or () if word != "--spark"]
     name = words.pop(0) if words and not words[0].isdigit() else "partition"
+    sizes = []
     for runs in [int(word) for word in words] or SIZES:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            measure(Path(folder) / "campaign", name, runs, spark="--spark" in (arguments or ()))
+            place = Path(folder) / "campaign"
+            sizes.append(measure(place, name, runs, spark="--spark" in (arguments or ())))
+    print("\n".join([HEAD, *[size.row() for size in sizes]]))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def ask(folder: Path, query: str, master: str | None, limit: int, screen: Screen
     Raises BadInput: the query is not one, the folder holds no trace, or a part of it is damaged.
     """
     read_manifest(folder)  # It takes Spark half a minute to begin, on a busy machine.
-    session = spark_session(master or DEFAULT_MASTER)
+    session = spark_session(master or DEFAULT_MASTER, queries=True)
     try:
         tables(session, folder).register()
         rows = _rows(session, query, limit)

@@ -313,8 +313,9 @@ Row: TypeAlias = Any
 """Of a Batch or an EncodedBatch: hashable."""
 
 _UNLINKED = re.compile(r"\w+(?:ClassDef|ClassVersion|Linkage|Method|Field)\w*Error\b.*")
-_cannot_load: dict[tuple[str, str], str] = {}
-"""Tools that were seen not to load the class for values, and what they said."""
+_cannot_load: dict[tuple[object, ...], str] = {}
+"""Tools that were seen not to load the class for values, and what they said: Java, TLC's jar, that
+of the class, and what starts them, since a test may play TLC."""
 
 
 def not_values(result: TlcResult) -> str:
@@ -344,7 +345,7 @@ class _Session:
         self.cpu_seconds = 0.0
         self.peak_rss_mb = 0.0
         self.warnings: dict[str, None] = {}
-        self._tools = (find_java().path, str(find_jar().path))
+        self._tools = (find_java().path, find_jar().path, JAR, run_tlc)
         self.as_text = options.as_text or _cannot_load.get(self._tools, "")
         self._lock = threading.Lock()
 

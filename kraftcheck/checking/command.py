@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -34,9 +34,12 @@ from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
 from kraftcheck.traces.report.judged import JudgedHistory, Refused
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kraftcheck.traces.jobs.backends import Backend
 
 SKIPPED_LISTED = 5
 RUNS_LISTED = 10
@@ -46,8 +49,8 @@ ALLOWED_LISTED = 4
 SMALL_BYTES = 1 << 20
 HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
-TASKS = 64
-"""Most tasks of a Spark job; many small files share one, since a task costs some milliseconds."""
+TASKS, SHARE = 64, 32
+"""Most tasks of a Spark job, and most files of a task, since a task costs some milliseconds."""
 
 
 class Source(NamedTuple):
@@ -281,26 +284,57 @@ def _on_spark(
 ) -> Iterator[tuple[Source, Outcome]]:
     """Every source with its outcome, in order, each judged by a task of Spark.
 
-    The executors read the files, and write the pages, under the paths of this machine.
+    A job judges so many as give each task some, and the driver has the outcomes of one job at a
+    time. The executors read the files, and write the pages, under the paths of this machine.
+
+    Raises ToolError: Spark cannot go on; how many were judged before.
     """
     if not sources:
         return
-    # Late: few ask for Spark, and Arrow takes a while to import.
-    import pyarrow as pa
-
+    # Late: few ask for Spark.
     from kraftcheck.conformance import backend_of
 
-    tasks = min(len(sources), TASKS)
-    task = partial(_judge_share, work, tuple(sources), tasks)
+    done = 0
+    with backend_of("spark", master, 0) as place:
+        try:
+            while done < len(sources):
+                job = sources[done : done + TASKS * SHARE]
+                told = partial(_told, meter, done, len(job))
+                yield from zip(job, _judged_by(place, work, job, told), strict=True)
+                done += len(job)
+        except ToolError as error:
+            said = f"{done:,} of {len(sources):,} histories were judged, and are told above"
+            raise ToolError(f"{error}; {said}") from None
 
-    def report(done: int) -> None:
-        meter.update(len(sources) * done // tasks)
+
+def _told(meter: Meter, before: int, histories: int, tasks: int) -> None:
+    meter.update(before + histories * tasks // min(histories, TASKS))
+
+
+def _judged_by(
+    place: Backend, work: partial[Outcome], job: list[Source], told: Callable[[int], None]
+) -> Iterator[Outcome]:
+    """Of a task that Spark gave up because its workers died, each half has a job of its own."""
+    # Late: Arrow takes a while to import.
+    import pyarrow as pa
+
+    from kraftcheck.traces.jobs.backends import WorkerDied
 
     schema = pa.schema([("source", pa.int64()), ("outcome", pa.binary())])
-    with backend_of("spark", master, 0) as place:
-        rows = place.run(task, tasks, schema, report).sort_by("source")
-    for source, outcome in zip(sources, rows["outcome"], strict=True):
-        yield source, pickle.loads(outcome.as_py())
+    tasks = min(len(job), TASKS)
+    task = partial(_judge_share, work, tuple(job), tasks)
+    try:
+        rows = place.run(task, tasks, schema, told).sort_by("source")
+    except WorkerDied as error:
+        if len(job) == 1:
+            yield Outcome((_unknown(job[0], f"its process died: {error}"),))
+            return
+        middle = len(job) // 2
+        for half in (job[:middle], job[middle:]):
+            yield from _judged_by(place, work, half, lambda _: None)
+        return
+    for outcome in rows["outcome"]:
+        yield pickle.loads(outcome.as_py())
 
 
 def _judge_share(

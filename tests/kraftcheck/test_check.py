@@ -8,9 +8,11 @@ import shutil
 import sys
 import zipfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
@@ -21,11 +23,12 @@ from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
 from kraftcheck.exits import BAD_INPUT
 from kraftcheck.traces.formats import detect
-from kraftcheck.traces.jobs.backends import Spark
+from kraftcheck.traces.jobs.backends import Pool, Spark, Task
 from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
 from tests.live.samples import DATA
 from tests.traces.formats import texts as texts
+from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -525,9 +528,10 @@ def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
 def test_spark_says_of_histories_what_processes_say(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Several files share a task, and one file is damaged."""
+    """Several files share a task, four files a job, and one file is damaged."""
     monkeypatch.setattr(conformance, "backend_of", lambda *_: nullcontext(Spark(spark)))
     monkeypatch.setattr(command, "TASKS", 2)
+    monkeypatch.setattr(command, "SHARE", 2)
     write(tmp_path, a=HOLDS, b=BROKEN, c=VIOLATED, d=HOLDS, e=VIOLATED)
     said = []
     for name, place in (("here", ()), ("there", ("--master", "local[2]"))):
@@ -546,3 +550,45 @@ def test_spark_says_of_histories_what_processes_say(
     assert [each["verdict"] for each in said[0][0]] == [
         *("holds", "bad input", "violated", "holds", "violated")
     ]
+
+
+def fatal(source: Source) -> Outcome:
+    """Judges a source, and does not outlive one that is called so."""
+    if source.path.name == "fatal":
+        os._exit(9)
+    return command._outcome(source, options=AS_FOUND, html=None)
+
+
+AS_FOUND = Options("auto", "auto", None, 5.0, None, {})
+
+
+def test_a_file_that_kills_its_worker_on_spark_is_unknown(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(tmp_path, a=HOLDS, fatal=HOLDS, c=VIOLATED)
+    job = [Source(tmp_path / name, False, True) for name in ("a", "fatal", "c")]
+    judged = command._judged_by(Spark(spark), partial(fatal), job, lambda _: None)
+    said = [outcome.judged[0] for outcome in judged]
+    assert [each.verdict for each in said] == ["holds", "unknown", "violated"]
+    assert (said[1].reason or "").startswith("its process died: Spark failed:")
+
+
+def test_a_cluster_that_fails_says_how_many_were_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(Pool):
+        def run(self, task: Task, items: int, *rest: Any) -> pa.Table:
+            if asked:
+                raise ToolError("Spark failed: no more")
+            asked.append(items)
+            return super().run(task, items, *rest)
+
+    asked: list[int] = []
+    monkeypatch.setattr(conformance, "backend_of", lambda *_: nullcontext(Gone(1)))
+    monkeypatch.setattr(command, "TASKS", 2)
+    monkeypatch.setattr(command, "SHARE", 1)
+    write(tmp_path, a=HOLDS, b=HOLDS, c=HOLDS)
+    result = check(*[tmp_path / each for each in "abc"], "--master", "local[2]")
+    assert result.exit_code == BAD_INPUT and result.stdout.count("holds") == 2
+    said = "Spark failed: no more; 2 of 3 histories were judged, and are told above"
+    assert said in " ".join(result.stderr.split())

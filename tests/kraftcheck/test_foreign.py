@@ -212,7 +212,6 @@ def test_a_tlc_without_the_class_for_values_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "JAR", tmp_path / "none.jar")
-    monkeypatch.setattr(steps, "_cannot_load", {})
     done = asked("conform", FOREIGN / "voter.jsonl", "--quiet")
     assert done.exit_code == 0
     said = "TLC was given steps as text: this TLC did not load the class StepValues"

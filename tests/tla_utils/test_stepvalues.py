@@ -138,11 +138,6 @@ def planted() -> list[Any]:
     return steps
 
 
-@pytest.fixture(autouse=True)
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tla_steps, "_cannot_load", {})
-
-
 @pytest.mark.tlc
 def test_values_are_the_usual_form() -> None:
     report = check_steps(frame(), planted())
@@ -170,8 +165,10 @@ def test_a_class_that_cannot_be_loaded_is_said_and_text_is_taken(
     report = check_steps(frame(), planted())
     assert report.numbers("rejected") == [7] and len(report.numbers("accepted")) == 59
     assert "StepValues" in report.as_text and report.runs == 2
-    # It is not tried again.
+    # It is not tried again; the whole class is.
     assert check_steps(frame(), planted()).runs == 1
+    monkeypatch.undo()
+    assert not check_steps(frame(), planted()).as_text
 
 
 SMALL = "Allowed(step) == step.value.x < 9\n"

@@ -82,12 +82,22 @@ STANDALONE = "spark://"
 LOOPBACK = f"{STANDALONE}127.0.0.1:"
 """A standalone cluster on this machine (kraftcheck/standalone.py) needs no network either."""
 CONNECT_S = 10.0
+JVM = "spark.driver.extraJavaOptions"
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that ends soon takes half the processor seconds if it compiles little."""
 
 
 def spark_session(
-    master: str = DEFAULT_MASTER, driver_memory: str = "2g", name: str = "kraftcheck"
+    master: str = DEFAULT_MASTER,
+    driver_memory: str = "2g",
+    name: str = "kraftcheck",
+    *,
+    queries: bool = False,
 ) -> SparkSession:
     """The active session, or a new one with this master and memory.
+
+    queries: whether SQL will ask about many rows; else Spark's own work is little, and Python's
+    workers do the rest.
 
     Raises ToolError: there is no Java to start it with, or no cluster at this master.
     """
@@ -108,7 +118,10 @@ def spark_session(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(name)
-    for key, value in settings_of(local, here, driver_memory).items():
+    settings = settings_of(local, here, driver_memory)
+    if queries:
+        settings.pop(JVM, None)
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         session = builder.getOrCreate()
@@ -159,7 +172,7 @@ def settings_of(local: bool, here: bool, driver_memory: str) -> dict[str, str]:
     if here:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     if local:
-        settings |= {"spark.sql.shuffle.partitions": "8"}
+        settings |= {"spark.sql.shuffle.partitions": "8", JVM: BRIEF}
     return {key: value for key, value in settings.items() if key not in _chosen() - _NEEDED}
 
 

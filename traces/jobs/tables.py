@@ -40,6 +40,7 @@ from kraftcheck.reference.kit.fields import Kind, fields_of
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_named, kind_of, peers_of
 from kraftcheck.traces.jobs import coverage
+from kraftcheck.traces.jobs.backends import forget_archives
 from kraftcheck.traces.jobs.conform import FOLDER, JOINED_RUNS, JUDGED_STEPS, read_judged
 from kraftcheck.traces.jobs.histories import ANOMALIES, READS, VERDICTS, judge_histories
 from kraftcheck.traces.jobs.measures import MEASURES, measure
@@ -505,6 +506,7 @@ def _answers(question: Question, batches: Iterable[pa.RecordBatch]) -> Iterator[
             trace = Path(row["trace"])
             part = read_part(trace, read_manifest(trace).parts[row["part"]])
             yield from question(part).to_batches(max_chunksize=BATCH)
+    forget_archives()
 
 
 @dataclass(frozen=True)
@@ -595,6 +597,7 @@ def _answer_of_file(
     for batch in batches:
         for group in batch.column(0).to_pylist():
             yield from make(pq.ParquetFile(path).read_row_group(group)).to_batches(BATCH)
+    forget_archives()
 
 
 def _kind(name: str) -> NodeKind:

@@ -91,7 +91,8 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and not path.name.startswith(".") and path.name != campaigns.TIMINGS
+        if path.is_file() and path.name != campaigns.TIMINGS
+        if not any(part.startswith(".") for part in path.relative_to(directory).parts)
     }
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
+import sys
+import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING
+from zipimport import zipimporter
 
 import pyarrow as pa
 import pytest
@@ -73,6 +78,20 @@ def test_quick_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Pool(2, here_s=60).run(square, 3, SCHEMA).num_rows == 0 + 1 + 2
     with pytest.raises(ChildProcessError):
         Pool(2, here_s=0).run(square, 3, SCHEMA)
+
+
+def test_archives_are_forgotten_but_not_what_is_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        archive.writestr("packed/__init__.py", "")
+        archive.writestr("packed/later.py", "here = 1")
+    monkeypatch.syspath_prepend(tmp_path / "code.zip")
+    importlib.import_module("packed")
+    assert any(isinstance(each, zipimporter) for each in sys.path_importer_cache.values())
+    backends.forget_archives()
+    assert not any(isinstance(each, zipimporter) for each in sys.path_importer_cache.values())
+    assert importlib.import_module("packed.later").here == 1
 
 
 def test_nothing_to_do_is_an_empty_table(backend: Backend) -> None:
