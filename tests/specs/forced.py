@@ -507,4 +507,21 @@ TABLES = (
         frozenset({"Nobody", "Terminal", "Rank", "LargerOf"}),
         Forced("AnswerWaits", "row", "row.start = row.start", KS_ONE),
     ),
+    Table(
+        "sessions",
+        "SessionRules",
+        False,
+        (
+            Forced("IsCurrent", "session, closed, connection", "FALSE", "sessions-one"),
+            Forced("EpochMatches", "session, epoch", "FALSE", "sessions-one"),
+            Forced("EndsSession", "session, connection", "FALSE", "sessions-one"),
+            Forced("SendsAcks", "row", "TRUE", "sessions-one"),
+            Forced("AcksAfterResponse", "row", "{}", "sessions-one"),
+            Forced("FailsOnError", "row", "FALSE", "sessions-restart"),
+            Forced("FailsOnDisconnect", "row", "FALSE", "sessions-one"),
+            Forced("EpochOnReconnect", "row", "row.epoch", "sessions-one"),
+        ),
+        frozenset(),
+        Forced("SendsAcks", "row", "row.epoch > 0", "sessions-one"),
+    ),
 )

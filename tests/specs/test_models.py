@@ -57,6 +57,7 @@ _ROOTS = {
     "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
     "ShareProperties": ("MCShares",),
+    "SessionProperties": ("MCSessions",),
     "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 
