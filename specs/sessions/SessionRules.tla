@@ -7,7 +7,7 @@
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
 (***************************************************************************)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
   Members,         \* the consumers
