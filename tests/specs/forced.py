@@ -524,4 +524,21 @@ TABLES = (
         frozenset(),
         Forced("SendsAcks", "row", "row.epoch > 0", "sessions-one"),
     ),
+    Table(
+        "sharegroup",
+        "ShareGroupRules",
+        False,
+        (
+            Forced("FirstEpoch", "row", "1", "sharegroup-altered"),
+            Forced("FirstStart", "row", "0", "sharegroup-added"),
+            Forced("AlteredEpoch", "row", "row.epoch", "sharegroup-altered"),
+            Forced("RetriesInitialize", "row", "FALSE", "sharegroup-altered"),
+            Forced("DeletesState", "row", "FALSE", "sharegroup-altered"),
+            Forced("Initializes", "store, epoch", "TRUE", "sharegroup-altered"),
+            Forced("EpochAfterDelete", "store", "0", "sharegroup-altered"),
+            Forced("WriteAccepted", "store, write", "TRUE", "sharegroup-altered"),
+        ),
+        frozenset(),
+        Forced("DeletesState", "row", "row.epoch = row.epoch", "sharegroup-altered"),
+    ),
 )

@@ -58,6 +58,7 @@ _ROOTS = {
     "CompactionProperties": ("MCCompaction",),
     "ShareProperties": ("MCShares",),
     "SessionProperties": ("MCSessions",),
+    "ShareGroupProperties": ("MCShareGroup",),
     "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 
