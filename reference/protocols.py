@@ -34,6 +34,8 @@ from kraftcheck.reference.moving.protocol import MOVING
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.quorum.protocol import QUORUM, QUORUM_41
 from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.sessions.protocol import SESSIONS
+from kraftcheck.reference.sharegroup.protocol import SHAREGROUP
 from kraftcheck.reference.shares.protocol import SHARES
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
 from kraftcheck.reference.transactions.protocol import TRANSACTIONS
@@ -137,6 +139,8 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         DIRECTORIES,
         COMPACTION,
         SHARES,
+        SESSIONS,
+        SHAREGROUP,
         QUORUM_41,
     ]
     others = _others()

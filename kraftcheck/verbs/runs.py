@@ -30,7 +30,7 @@ from kraftcheck.verbs.options import (
 @click.option(
     "--scenario",
     help="quorum (default), partition, transactions, groups, commits, classic, voters, "
-    "snapshots, reassignment, hosting, compaction, shares or cluster.",
+    "snapshots, reassignment, hosting, compaction, shares, sessions, sharegroup or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="Number of runs.")
 @SEED

@@ -222,11 +222,12 @@ class ShareLeaderHandlers:
     def handle_write_share_group_state_response(
         self, row: ShareLeader, m: WriteShareGroupStateResponse
     ) -> Outcome:
-        """SH20, SH21, SH25, SH34."""
+        """SH20, SH21, SH25, SH34. The error of a lock's write changes nothing (SH22)."""
         acks, rest = _parted(row, m.write)
         ok = m.error == "NONE"
         told = _told(acks, "NONE" if ok else "NOT_LEADER_OR_FOLLOWER")
-        if not ok and row.phase != "Empty" and self.rules.fencing_removes(row, m.write):
+        waits = bool(acks and row.phase != "Empty") or row.phase == "Resolving"
+        if not ok and waits and self.rules.fencing_removes(row, m.write):
             return Outcome(self._fresh(rest), told)
         if row.phase in ("Active", "Resolving") and m.write.incarnation == row.incarnation:
             if row.phase == "Resolving":

@@ -281,7 +281,8 @@ IsFencing(error) == error \in {"FENCED_LEADER_EPOCH", "FENCED_STATE_EPOCH"}
 (* WHO    the leader                                                        *)
 (* WHAT   A write has succeeded or failed: it completes or rolls back,      *)
 (*        responses are sent, and a fencing error removes the share         *)
-(*        partition (SH20, SH21, SH25, SH34).                               *)
+(*        partition, if anything waits for the write (SH20, SH21, SH22,     *)
+(*        SH25, SH34).                                                      *)
 Step_HandleWriteShareGroupStateResponse(n, row, m) ==
   LET acks == {a \in row.pending : a.write = m.write}
       told == ToldTo(acks, IF m.error = "NONE" THEN "NONE" ELSE "NOT_LEADER_OR_FOLLOWER")
@@ -290,7 +291,8 @@ Step_HandleWriteShareGroupStateResponse(n, row, m) ==
       here == IsMine(row, m.write)
       settled == IF row.phase = "Resolving" THEN [rest EXCEPT !.phase = "Active"]
                  ELSE IF acks = {} THEN rest ELSE Completed(rest, m.write, ok)
-  IN CASE IsFencing(m.error) /\ row.phase # "Empty" /\ FencingRemoves(row, m.write) ->
+      waits == acks # {} \/ row.phase = "Resolving"
+  IN CASE IsFencing(m.error) /\ waits /\ row.phase # "Empty" /\ FencingRemoves(row, m.write) ->
             Outcome(Fresh(rest), told)
        [] row.phase \in {"Active", "Resolving"} /\ here ->
             Outcome(IF ok THEN Advanced(settled) ELSE settled, told)

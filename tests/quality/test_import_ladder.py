@@ -42,6 +42,7 @@ PROTOCOLS = (
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.hosting"),
     *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
+    *("reference.sessions", "reference.sharegroup"),
     *("reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -104,6 +105,8 @@ RULES = {
     ),
     "reference.compaction.*": _pure(),
     "reference.shares.*": _pure(),
+    "reference.sessions.*": _pure(),
+    "reference.sharegroup.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
         *("reference.moving", "reference.reassignment", "reference.directories"),
@@ -121,7 +124,8 @@ RULES = {
             *("reference.classic", "reference.snapshots", "reference.reassignment"),
             *("reference.hosting", "reference.moving"),
             "reference.directories",
-            *("reference.compaction", "reference.shares", "reference.cluster", "osutil"),
+            *("reference.compaction", "reference.shares", "reference.sessions"),
+            *("reference.sharegroup", "reference.cluster", "osutil"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -146,6 +150,8 @@ RULES = {
     "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
     "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
     "reference.shares.bugs.*": _pure("reference.shares", "reference.bugs"),
+    "reference.sessions.bugs.*": _pure("reference.sessions", "reference.bugs"),
+    "reference.sharegroup.bugs.*": _pure("reference.sharegroup", "reference.bugs"),
     # They find the modules and data of protocols by their names.
     "reference.bugs.reading.*": Rule(
         ours=("reference.bugs.bug",),

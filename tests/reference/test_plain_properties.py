@@ -22,6 +22,8 @@ from tests.reference.groups.plants import PLANTED as GROUPS
 from tests.reference.hosting.plants import PLANTED as HOSTING
 from tests.reference.plain import Plant, Planted
 from tests.reference.reassignment.plants import PLANTED as REASSIGNMENT
+from tests.reference.sessions.plants import PLANTED as SESSIONS
+from tests.reference.sharegroup.plants import PLANTED as SHAREGROUP
 from tests.reference.shares.plants import PLANTED as SHARES
 from tests.reference.snapshots.plants import PLANTED as SNAPSHOTS
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
@@ -29,7 +31,7 @@ from tests.reference.voters.plants import PLANTED as VOTERS
 
 EACH = (
     *(TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING),
-    *(COMPACTION, SHARES),
+    *(COMPACTION, SHARES, SESSIONS, SHAREGROUP),
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 

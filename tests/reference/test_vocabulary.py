@@ -19,6 +19,8 @@ from tests.reference.moving.names import COMPARED as MOVING
 from tests.reference.partition.names import COMPARED as PARTITION
 from tests.reference.quorum.names import COMPARED as QUORUM
 from tests.reference.reassignment.names import COMPARED as REASSIGNMENT
+from tests.reference.sessions.names import COMPARED as SESSIONS
+from tests.reference.sharegroup.names import COMPARED as SHAREGROUP
 from tests.reference.shares.names import COMPARED as SHARES
 from tests.reference.snapshots.names import COMPARED as SNAPSHOTS
 from tests.reference.transactions.names import COMPARED as TRANSACTIONS
@@ -27,7 +29,7 @@ from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
     *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
-    *(HOSTING, MOVING, DIRECTORIES, COMPACTION, SHARES),
+    *(HOSTING, MOVING, DIRECTORIES, COMPACTION, SHARES, SESSIONS, SHAREGROUP),
 )
 of_each = pytest.mark.parametrize(
     "names",

@@ -57,6 +57,8 @@ _ROOTS = {
     "DirectoryProperties": ("MCDirectories",),
     "CompactionProperties": ("MCCompaction",),
     "ShareProperties": ("MCShares",),
+    "SessionProperties": ("MCSessions",),
+    "ShareGroupProperties": ("MCShareGroup",),
     "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 

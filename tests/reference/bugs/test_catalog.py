@@ -34,6 +34,8 @@ from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.invariants import INVARIANT_NAMES
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.reassignment.properties import PROPERTIES as OF_REASSIGNMENT
+from kraftcheck.reference.sessions.properties import PROPERTIES as OF_SESSIONS
+from kraftcheck.reference.sharegroup.properties import PROPERTIES as OF_SHAREGROUP
 from kraftcheck.reference.shares.properties import PROPERTIES as OF_SHARES
 from kraftcheck.reference.snapshots.properties import PROPERTIES as OF_SNAPSHOTS
 from kraftcheck.reference.transactions.properties import PROPERTIES as OF_TRANSACTIONS
@@ -57,6 +59,8 @@ INVARIANTS = {
     "hosting": tuple([each.name for each in OF_HOSTING]),
     "compaction": tuple([each.name for each in OF_COMPACTION]),
     "shares": tuple([each.name for each in OF_SHARES]),
+    "sessions": tuple([each.name for each in OF_SESSIONS]),
+    "sharegroup": (*[each.name for each in OF_SHAREGROUP], "InitializingEnds"),
 }
 LIVENESS = {
     "ChangeResolved",
@@ -121,6 +125,10 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert compaction == [f"Z{n}" for n in range(195, 200)]
     shares = [each.id for each in bugs_of("shares")]
     assert shares == [f"Z{n}" for n in (*range(410, 417), *range(420, 429), *range(430, 436))]
+    sessions = [each.id for each in bugs_of("sessions")]
+    assert sessions == [f"Z{n}" for n in range(440, 447)]
+    sharegroup = [each.id for each in bugs_of("sharegroup")]
+    assert sharegroup == [f"Z{n}" for n in range(450, 456)]
     quorum41 = [each.id for each in bugs_of("quorum41")]
     assert quorum41 == ["Z167"]
     known = [
@@ -137,6 +145,8 @@ def test_every_bug_is_here_once_in_order() -> None:
         *hosting,
         *compaction,
         *shares,
+        *sessions,
+        *sharegroup,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == ["Z18", "Z21", "Z57", "Z303"]

@@ -36,12 +36,14 @@ SEEN_IN: dict[str, str | type] = {
     "hosting-directories": "Z139",
     "compaction-replica": "Z195",
     "commits-begin": TellsNothing,
+    "sessions-reconnect": "Z445",
+    "sharegroup-altered-once": "Z451",
 }
 """By graph, a bug that has other edges there, or a rule that is planted."""
 WITHOUT = {
     "classic": "a request to join that is handled again begins a generation more: without an end",
     "moving": "its steps are a partition's and a topic's controller's, each of which has graphs",
-    "shares": "none was made yet: its steps are judged in runs, and its rules in models",
+    "shares": "a write that is handled again is a record more: without an end",
     "directories": "its rules are hosting's and a topic's controller's, each of which has graphs",
 }
 """Protocols that have no graph, and why."""

@@ -69,9 +69,6 @@ import java.util.function.Supplier;
  * after it was dropped. What is the host's: the log, of which each record is a batch of its own; the
  * persister, which is answered by the schedule; locks, which run out when they are told to; and what
  * SharePartitionManager does with a share partition, which is to make it and to drop it.
- *
- * No error comes as the answer to the write of a lock: Kafka goes on whatever it is, and the
- * specification drops the share partition.
  */
 public final class Leader extends Node {
     private static final int LEADER = -2;
@@ -391,9 +388,6 @@ public final class Leader extends Node {
                 return in.get("write").get("incarnation").asInt() == incarnation && isActive() ? null
                         : () -> ignored = "Late";
             }
-            if (error != Errors.NONE) {
-                return null;
-            }
             if (those.get(0).incarnation != incarnation) {
                 return () -> ignored = "Late";
             }
@@ -401,7 +395,9 @@ public final class Leader extends Node {
         List<Write> answered = those;
         return () -> {
             answered.forEach(each -> answer(each, error));
-            if (error != Errors.NONE && partition != null && answered.get(0).incarnation == incarnation) {
+            Write first = answered.get(0);
+            boolean awaited = first.ack != null && first.incarnation == incarnation;
+            if (error != Errors.NONE && awaited && partition != null) {
                 drop();
             }
         };
