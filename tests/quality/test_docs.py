@@ -15,6 +15,10 @@ from tests.quality import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = "docs/glossary.md"
+SCREENS = 200
+"""Lines of a guide: five screens. A reference is looked up, so it may be longer."""
+REFERENCES = {"bugs", "log-checker", "protocol-rules", "serve-reference", "tables"}
+REFERENCES |= {"histories", "witness-classes"}
 
 
 @pytest.mark.parametrize("page", docs.PAGES)
@@ -104,3 +108,19 @@ def test_a_lost_heading_is_noticed() -> None:
         "docs/b.md": "## The `claim` (L9)\n",
     }
     assert lost_headings(pages) == ["docs/a.md: #b", "docs/a.md: b.md#it"]
+
+
+def too_long(lines: Mapping[str, int]) -> list[str]:
+    """Guides of more than five screens."""
+    return [name for name, count in lines.items() if count > SCREENS and name not in REFERENCES]
+
+
+def test_a_guide_fits_on_five_screens() -> None:
+    pages = (ROOT / "docs").glob("*.md")
+    lines = {page.stem: len(page.read_text("utf-8").splitlines()) for page in pages}
+    assert set(lines) >= REFERENCES
+    assert too_long(lines) == []
+
+
+def test_a_long_guide_is_noticed() -> None:
+    assert too_long({"try": SCREENS, "serve": SCREENS + 1, "bugs": SCREENS + 1}) == ["serve"]
