@@ -66,7 +66,7 @@ PAGE = _Page(path_type=Path)
 MOST = 10**9
 RUNS = click.IntRange(1, 10**9)
 
-SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+SEED = click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random choices.")
 BUG = click.option("--bug", metavar="ID", help="Run with this known bug; see `bugs list`.")
 RULES = click.option(
     "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in place of a bug's; see `try`."
