@@ -57,7 +57,9 @@ PROMISED = (
         " not flushed, unclean elects from outside the ISR.",
     ),
     click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
-    click.option("--min-insync-replicas", type=click.IntRange(1), help="Setting of the topic."),
+    click.option(
+        "--min-insync-replicas", type=click.IntRange(1), help="The topic's min.insync.replicas."
+    ),
     click.option(
         "--complete/--no-complete",
         default=None,

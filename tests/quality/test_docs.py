@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import click
 import pytest
 
 from kraftcheck import docs
+from kraftcheck.cli import cli
 from tests.quality import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +38,7 @@ def test_a_stale_part_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
+        ("flags", ("| option | means | verbs |", "| `--seed` | Seed of all random choices. |")),
         ("foreign", ("### `BrokerRow`", "| `epoch` | number |")),
         ("trace", ("#### `rows`", "| `count` | int64 | count | how often the runs")),
     ],
@@ -46,6 +49,23 @@ def test_a_part_is_printed(
     docs.main(part)
     said = capsys.readouterr().out.splitlines()
     assert all(any(line.startswith(each) for line in said) for each in lines)
+
+
+def synonyms(options: Iterable[tuple[str, click.Option]]) -> list[str]:
+    """Meanings with two spellings."""
+    spelt: dict[str, set[str]] = {}
+    for _, option in options:
+        spelt.setdefault(option.help or "", set()).add(option.opts[0])
+    return [f"{' and '.join(sorted(s))}: {of}" for of, s in spelt.items() if of and len(s) > 1]
+
+
+def test_one_meaning_of_options_has_one_spelling() -> None:
+    assert synonyms(docs.options_of(cli)) == []
+
+
+def test_a_second_spelling_is_noticed() -> None:
+    options = [click.Option([name], help="Time limit.") for name in ("--budget", "--timeout")]
+    assert synonyms(("check", each) for each in options) == ["--budget and --timeout: Time limit."]
 
 
 def unused(glossary: str, used: str) -> list[str]:
