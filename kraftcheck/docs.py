@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import fill
 from typing import Any
@@ -33,6 +33,7 @@ from kraftcheck.reference.clients.promises import (
     Promise,
     promised,
 )
+from kraftcheck.reference.kit.properties import Property
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
@@ -69,9 +70,13 @@ def bugs(protocol: Protocol) -> str:
 
 def properties(protocol: Protocol) -> str:
     """What a protocol promises: what each property means, and what it would miss."""
-    own = protocol.properties or (protocol.world.properties if protocol.world else ())
-    rows = [(each.name, each.sentence, each.misses) for each in own]
+    rows = [(each.name, each.sentence, each.misses) for each in stated(protocol)]
     return table(("property", "means", "misses"), rows)
+
+
+def stated(protocol: Protocol) -> Sequence[Property]:
+    """The properties of a protocol, also of one of your own."""
+    return protocol.properties or (protocol.world.properties if protocol.world else ())
 
 
 def trace() -> str:

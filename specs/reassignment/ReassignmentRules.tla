@@ -6,7 +6,7 @@
 (* decided which list that is, and who of it is eligible.  The Python twin  *)
 (* is reference/reassignment/rules.py.                                      *)
 (*                                                                          *)
-(* Rule ids (R1 ...) are those of docs/reconfiguration.md.                 *)
+(* Rule ids (R1 ...) are those of docs/protocol-rules.md.                   *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

@@ -5,7 +5,7 @@
 (* decided which set that is, and who may change it.  The Python twin is    *)
 (* reference/voters/rules.py.                                               *)
 (*                                                                          *)
-(* Rule ids (V11 ...) are those of docs/reconfiguration.md.                 *)
+(* Rule ids (V11 ...) are those of docs/protocol-rules.md.                  *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

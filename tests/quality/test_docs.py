@@ -13,6 +13,7 @@ import pytest
 
 from kraftcheck import docs
 from kraftcheck.cli import cli
+from kraftcheck.reference.protocols import PROTOCOLS
 from tests.quality import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,3 +145,25 @@ def test_a_guide_fits_on_five_screens() -> None:
 
 def test_a_long_guide_is_noticed() -> None:
     assert too_long({"try": SCREENS, "serve": SCREENS + 1, "bugs": SCREENS + 1}) == ["serve"]
+
+
+def without_misses(modules: str, names: Iterable[str]) -> list[str]:
+    """Properties of specs whose comment does not say what they would miss. `M!Name` is another's."""
+    return [
+        name
+        for name in names
+        if (found := re.search(rf"((?:^\(\*.*\*\)\n)*)^{name}(?:Step)? ==(?! \w+!)", modules, re.M))
+        and "Misses:" not in found[1]
+    ]
+
+
+def test_specs_say_what_each_property_would_miss() -> None:
+    modules = [path.read_text("utf-8") for path in (ROOT / "specs").glob("*/*Properties.tla")]
+    named = {each.name for protocol in PROTOCOLS for each in docs.stated(protocol)}
+    assert len(named) > 100
+    assert [lost for text in modules for lost in without_misses(text, named)] == []
+
+
+def test_a_property_that_misses_nothing_is_noticed() -> None:
+    module = "(* No two. Misses: one. *)\nSingle == TRUE\n\n(* All. *)\nWholeStep == TRUE\n"
+    assert without_misses(module, ["Single", "Whole", "Absent"]) == ["Whole"]

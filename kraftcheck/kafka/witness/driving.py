@@ -172,7 +172,7 @@ def _setting(component: Component, nodes: int, seed: int, given: Mapping[str, An
     known = getattr(drawn, "__struct_fields__", ())
     for name in given:
         if name not in known:
-            raise BadInput(f"--option {name}: there is no such option; there are {', '.join(known)}")
+            raise BadInput(f"--option {name}: no such option; there are {', '.join(known)}")
     if not given:
         return drawn
     try:
