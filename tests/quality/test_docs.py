@@ -148,7 +148,7 @@ def test_a_long_guide_is_noticed() -> None:
 
 
 def without_misses(modules: str, names: Iterable[str]) -> list[str]:
-    """Properties of specs whose comment does not say what they would miss. `M!Name` is another's."""
+    """Properties of specs whose comment does not say what they miss. `M!Name` is another's."""
     return [
         name
         for name in names
