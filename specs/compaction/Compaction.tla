@@ -118,8 +118,8 @@ Step_HandleStartCleaning(n, row, input) ==
         [row EXCEPT !.cleanTo = to, !.cleanNext = 0,
                     !.highWatermark = Larger(@, input.highWatermark)])
 
-(* A segment is written anew, and takes the place of the old one.  expired: *)
-(* up to where the time of tombstones is over.                              *)
+(* A segment is written again and replaces the old one. expired: tombstones *)
+(* below this offset may be removed.                                        *)
 Step_HandleCleanSegment(n, row, input) ==
   LET segment == EndOfSegment(row, row.cleanNext)
       end == IF segment > row.cleanTo THEN row.cleanTo ELSE segment

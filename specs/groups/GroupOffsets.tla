@@ -39,7 +39,8 @@
 (* An application that has sent offsets in a transaction commits none       *)
 (* beside it, and gives nothing up before it has ended.                     *)
 (*                                                                          *)
-(* Who has no offset begins with the first record (auto.offset.reset).      *)
+(* Without an offset a consumer begins at the first record                  *)
+(* (auto.offset.reset).                                                     *)
 (***************************************************************************)
 EXTENDS GroupRules
 
@@ -51,7 +52,7 @@ InitialOffsets ==
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
-(* Of one partition: the entry, in a set of one, or none.                   *)
+(* The entry of a partition, as a set of one, or the empty set.             *)
 Of(entries, p) == {each \in entries : each.partition = p}
 Except(entries, p) == {each \in entries : each.partition # p}
 
@@ -62,7 +63,7 @@ Committing(row, some) ==
               time |-> row.now, anew |-> position.partition \in row.renewed] :
             position \in some}]
 
-(* A commit that stands after all that transactions have sent.              *)
+(* A commit that follows everything that transactions have sent.            *)
 Stored(row, p, offset) ==
   [row EXCEPT
      !.committed = Except(@, p) \cup {[partition |-> p, offset |-> offset, time |-> row.now,
@@ -189,7 +190,7 @@ Step_HandleAutoCommit(n, row, input) ==
      ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
-(* G25, G29, G30: commits that the application asks for, and fences.        *)
+(* Commits that the application requests, and fences (G25, G29, G30).       *)
 
 Requesting(row, p, sends) ==
   LET position == CHOOSE each \in Of(row.positions, p) : TRUE
@@ -357,10 +358,10 @@ Step_HandleDeleteGroup(n, row, input) ==
   IF row.group = "Dead" \/ ~MayDeleteGroup(row) THEN {}
   ELSE Having([row EXCEPT !.group = "Dead", !.since = row.now, !.committed = {}, !.pending = {}])
 
-(* G36: topics that are deleted, and made anew with the same name.  Who has *)
-(* the partition hears of it at once, and has no position then.  If nobody  *)
-(* coordinates the group at that moment (~coordinated), this is seen with   *)
-(* what the next coordinator does once it has loaded.                       *)
+(* Topics that are deleted and created again with the same name (G36). The  *)
+(* owner of the partition learns of it at once and then has no position. If *)
+(* nobody coordinates the group at that moment (~coordinated), the next     *)
+(* coordinator handles the deletion after its load.                         *)
 WithoutPositions(row, p) ==
   [row EXCEPT !.positions = Except(@, p), !.requested = Except(@, p)]
 

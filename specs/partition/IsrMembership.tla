@@ -10,7 +10,7 @@ Proposal(n, row, kind, isr) ==
   [kind |-> kind, refused |-> FALSE,
    isr |-> {[broker |-> r, epoch |-> ProposedEpoch(n, row, r)] : r \in isr}]
 
-(* P9.  Tried whenever the leader has heard from r.                         *)
+(* Evaluated after every fetch of r (P9).                                   *)
 MaybeExpandIsr(n, row, r) ==
   IF MayExpandIsr(row, r)
   THEN [row EXCEPT !.pending = Proposal(n, row, "Expand", row.isr \cup {r})]

@@ -103,12 +103,12 @@ IsReached(row, waiting) ==
 Reached(row) == {p \in row.parked : IsReached(row, p)}
 ReachedError(row, waiting) == IF Deletes(waiting) THEN "NONE" ELSE ParkedError(row)
 
-(* A watermark has moved: whoever waited for it is answered.                *)
+(* A watermark has moved: requests that waited for it are answered.         *)
 ReachedResponses(n, row) ==
   {ParkedResponse(n, p, ReachedError(row, p)) : p \in Reached(row)}
 WithoutReached(row) == [row EXCEPT !.parked = @ \ Reached(row)]
 
-(* Leadership is lost: whoever waits is told.                               *)
+(* Leadership is lost: waiting requests get an error.                       *)
 FailedResponses(n, row) ==
   {ParkedResponse(n, p, "NOT_LEADER_OR_FOLLOWER") : p \in row.parked}
 

@@ -19,11 +19,12 @@
 (*   sequences   the next sequence number for each partition                *)
 (*   decision    what it asked for when it ended its transaction            *)
 (*                                                                          *)
-(* A producer that is told an error does nothing more: it differs from one  *)
-(* that waits in that it cannot be answered by a later copy.  So errors     *)
-(* change nothing here, unless HearsErrors: then it notes those that no     *)
-(* producer survives when it ends a transaction (X36); or Recovers: then it *)
-(* hears them all, gives batches up, and goes on where it can.              *)
+(* A producer that receives an error does nothing more. It differs from a   *)
+(* waiting one only in that no later copy can answer it. So errors change   *)
+(* nothing here, with two exceptions. With HearsErrors it records errors    *)
+(* that no producer survives at the end of a transaction (X36). With        *)
+(* Recovers it handles all errors, gives batches up, and continues if       *)
+(* possible.                                                                *)
 (***************************************************************************)
 EXTENDS TransactionRules
 
@@ -135,7 +136,7 @@ Step_HandleBumped(row, m, epoch) ==
   IF row.status = "Bumping" /\ m.epoch = row.epoch
   THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}
 
-(* X36.  After these a producer is unusable, that hears no others.          *)
+(* The errors after which a producer is unusable (X36).                     *)
 Fatal == {"PRODUCER_FENCED", "INVALID_TXN_STATE"}
 
 (* ACTION HandleEndRefused                                                  *)
@@ -146,7 +147,8 @@ Step_HandleEndRefused(row, m, error) ==
   THEN Doing([row EXCEPT !.status = IF error = "PRODUCER_FENCED" THEN "Fenced" ELSE "Failed"], {})
   ELSE {}
 
-(* What an error makes of the one who asked; nothing, if it has its answer. *)
+(* The effect of an error on the sender; none if it already has its         *)
+(* response.                                                                *)
 AfterError(row, m, error) ==
   CASE m.type = "InitProducerId" /\ row.status = "Initializing" -> AfterInitError(error)
     [] m.type = "BumpEpoch" /\ row.status = "Bumping" /\ m.epoch = row.epoch ->
