@@ -71,8 +71,8 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-(* What must be reached: an offset expires; one is found by who takes the   *)
-(* partition anew.                                                          *)
+(* Situations that must be reached: an offset expires; a member that takes  *)
+(* the partition again finds one.                                           *)
 NoExpiryProbe ==
   [][offsets.committed # {} => offsets'.committed # {}]_mcVars
 NoFoundProbe == \A each \in offsets.positions : each.handedOut = 0 \/ offsets.update # "Heard"

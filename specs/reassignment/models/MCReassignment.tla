@@ -65,7 +65,7 @@ Joining(i, b) ==
           THEN Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \cup {b}))
           ELSE {}
 
-(* With notes: the leader hears of the metadata, a replica copies.          *)
+(* With notes: the leader reads the metadata, a replica copies.             *)
 Copying(i) ==
   IF ~LeaderNotes THEN {}
   ELSE Step_HandleMetadataUpdate(0, controller, [partition |-> i]) \cup
@@ -149,8 +149,8 @@ MCNext ==
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
 -----------------------------------------------------------------------------
-(* Liveness: faults and requests are budgets; after them brokers that are   *)
-(* fenced come back, leaders hear of the metadata, replicas copy and join.  *)
+(* Liveness: faults and requests have budgets. After them fenced brokers    *)
+(* come back, leaders read the metadata, replicas copy and join.            *)
 
 CONSTANT Fair    \* "Unfence", "Join": what goes on
 
@@ -175,8 +175,8 @@ LiveSpec ==
   /\ "Unfence" \in Fair => ([]<>(~CanUnfence) \/ []<><<UnfenceStep>>_mcVars)
   /\ "Join" \in Fair => ([]<>(~CanJoin) \/ []<><<JoinStep>>_mcVars)
 
-(* R3.  A target of whom all are active in the end, under a leader, is      *)
-(* reached in the end.                                                      *)
+(* A target whose members are all eventually active, under a leader, is     *)
+(* eventually reached (R3).                                                 *)
 Targeted == RangeOf(controller.targets[1].replicas)
 Served ==
   /\ controller.partitions[1].leader # Nobody
