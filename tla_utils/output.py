@@ -183,8 +183,7 @@ def parse_output(
         exit_code: of the process; None if it was killed.
         properties: the temporal properties of the cfg, to name a liveness violation.
         stopped: the reason why the process was stopped early. It makes everything except a
-            violation
-            "unknown" with this reason.
+            violation "unknown" with this reason.
 
     Raises:
         ToolError: the text is not TLC's, or TLC refused the module or the cfg.

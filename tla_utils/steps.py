@@ -188,8 +188,7 @@ def check_steps(
 
     Raises:
         ToolError: there are no steps, TLA+ cannot express a step, TLC cannot use the frame, or
-            TLC's
-            report does not add up.
+            TLC's report does not add up.
     """
     begin = monotonic()
     batch = Batch.of(steps)

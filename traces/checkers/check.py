@@ -68,8 +68,7 @@ def check_history(
         envelope: the faults that happened (partition logs only); by default none.
         level: a level to check in place of the guarantee (partition logs only).
         gaps: whether offsets without a record are explained, such as control records (partition
-            logs
-            only). None: the history implies it.
+            logs only). None: the history implies it.
         complete: whether consumers read every partition to its end (partition logs only). If True,
             an acknowledged record that nobody read is lost; if False, it is ignored; if None, it
             makes the verdict unknown.

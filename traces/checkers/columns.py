@@ -186,8 +186,7 @@ def from_history(history: History | Rows, compaction: Compaction = "none") -> Lo
 
     Raises:
         ValueError: there is no operation on a log, an offset is impossible, or a value lacks the
-            key
-            that the compaction needs.
+            key that the compaction needs.
     """
     batch = _batch_of(rows_of(history))
     return batch if compaction == "none" else compacted(batch, keyed=compaction == "keyed")

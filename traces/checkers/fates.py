@@ -66,8 +66,7 @@ def fates_of(t: Transactions, *, complete: bool = False, replaced: bool = False)
         t: the transactions.
         complete: whether everything was read in the end.
         replaced: whether later records may have replaced records (a compacted topic). Then a
-            skipped
-            record proves nothing.
+            skipped record proves nothing.
     """
     sender, unattributed = _senders(t)
     mine = indices(sender != NONE)
