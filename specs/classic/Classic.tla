@@ -13,7 +13,7 @@
 EXTENDS ClassicHandlers, ClassicMember
 
 VARIABLES
-  coordinator,   \* the row of the group's coordinator, whoever it is
+  coordinator,   \* the row of the group's present coordinator
   clients,       \* clients[n]: the row of consumer n
   network        \* answers under way
 

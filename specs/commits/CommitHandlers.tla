@@ -16,7 +16,7 @@
 (*   position   where it is, while it may fetch the partition; NoPosition   *)
 (*              before it has heard what is committed                       *)
 (*   requested  the commit that the application has asked for, or none: its *)
-(*              offset, the epoch in which it was asked for, and whether it *)
+(*              offset, the epoch of the request, and whether it            *)
 (*              is in flight                                                *)
 (*                                                                          *)
 (* Messages: OffsetFetch, OffsetCommit, and their responses.  Records are   *)
@@ -31,7 +31,7 @@ InitialCommitsCoordinator ==
   [leaderEpoch |-> 1, log |-> InitialLog(InitialCommitsGroup), waiting |-> {}]
 
 -----------------------------------------------------------------------------
-(* In the place of what GroupHandlers and MembershipClient say.             *)
+(* These replace operators of GroupHandlers and MembershipClient.           *)
 
 (* A partition that a member is given has the member's epoch.               *)
 WithMemberSince(group, n, after) ==
@@ -118,7 +118,7 @@ Step_HandleRequestCommit(n, row, input) ==
 
 SentAs(row, sent) == [row EXCEPT !.requested = {[r EXCEPT !.sent = sent] : r \in @}]
 
-(* A member that joins, too, says what it was asked.                        *)
+(* A join also reports the request.                                         *)
 Step_HandleCommitOffsets(n, row, input) ==
   LET asked == {r \in row.requested : ~r.sent} IN
   IF asked = {} THEN {}

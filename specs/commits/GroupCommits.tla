@@ -4,7 +4,7 @@
 (* of Groups and CommitHandlers, with less of a network between them.       *)
 (*                                                                          *)
 (* What is left out, and changes no property (docs/groups.md):              *)
-(*  1. What is committed is asked for and heard in one step.                *)
+(*  1. A committed offset is requested and returned in one step.            *)
 (*  2. One commit is in flight, of all members.                             *)
 (*  3. A coordinator commits what it appends in the same step, or stalls:   *)
 (*     then it commits nothing any more.  A commit that comes later is an   *)

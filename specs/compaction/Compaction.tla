@@ -31,7 +31,7 @@ EXTENDS CompactionRules
 (*   cleaned         durable: up to here it is clean (the checkpoint)       *)
 (*   covered         durable: what lies before it may be superseded by what *)
 (*                   lies up to here, in a cleaning here or at a leader     *)
-(*   highWatermark   the largest that the cleaner was told                  *)
+(*   highWatermark   the largest that the cleaner knows                     *)
 (*   cleanTo         volatile: up to where it cleans now, or 0              *)
 (*   cleanNext       volatile: the segment that it cleans next              *)
 (*   state           volatile: "Idle", or a coordinator is "Loading" or has *)

@@ -12,7 +12,7 @@
 (*   joined        those that have                                          *)
 (*   clients       clients[n]: consumer n; one that has "Joined" waits for  *)
 (*                 all to have joined                                       *)
-(*   told          the members that were told, since the group changed      *)
+(*   told          the members that know, since the group changed           *)
 (*                 last, that there is nothing new                          *)
 (*                                                                          *)
 (* rebalancing, joined and `left` of a classic group are in memory only: a  *)

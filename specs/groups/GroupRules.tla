@@ -19,7 +19,7 @@ CONSTANTS
   Partitions,   \* of the topics that they subscribe to; each is a topic of its own
   Static,       \* the instance ids: of each, the consumers that have it; {}: nobody has one
   Growing       \* the partitions that come (a topic grows, or a regex finds another) and go (it
-                \* is deleted; one that is made anew has another id, and is another here)
+                \* is deleted; one that is created again has another id, and is another here)
 
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
@@ -167,7 +167,7 @@ DowngradedGeneration(row) == BumpedEpoch(row.epoch)
 AssignmentAfterDowngrade(member) == Holding(member)
 
 (* The partitions that a classic member may still have from its last join,  *)
-(* because it may not have learned that it must give them up. Kafka forgets *)
+(* as perhaps it has not learned that it must give them up. Kafka forgets   *)
 (* them (G45; Z210).                                                        *)
 PendingAfterUpgrade(member) == member.owned \ member.assigned
 

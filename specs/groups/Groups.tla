@@ -15,7 +15,7 @@
 EXTENDS GroupHandlers, MembershipClient
 
 VARIABLES
-  coordinator,   \* the row of the group's coordinator, whoever it is
+  coordinator,   \* the row of the group's present coordinator
   clients,       \* clients[n]: the row of consumer n
   network        \* answers under way; heartbeats that arrive late
 

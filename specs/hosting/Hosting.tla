@@ -21,7 +21,7 @@ EXTENDS HostingRules
 (*                    broker: topicId (0: there is no topic), assigned,     *)
 (*                    directory (in which the controller believes the       *)
 (*                    replica), leads, inIsr, leaderEpoch, partitionEpoch   *)
-(*   topicsMade       so many ids were given                                *)
+(*   topicsMade       number of ids used                                    *)
 (*   acknowledged     whether the topic has records that were acknowledged  *)
 (*   running          whether there is a process                            *)
 (*   published        whether it has been given an image (V26)              *)

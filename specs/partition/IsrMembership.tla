@@ -1,6 +1,6 @@
 --------------------------- MODULE IsrMembership ----------------------------
 (***************************************************************************)
-(* The leader's side of the ISR: when a replica has fallen behind, when it  *)
+(* The leader's side of the ISR: when a replica lags too far, when it       *)
 (* may join, what is proposed to the controller, and what each answer does  *)
 (* (KIP-497, KIP-841, KIP-903; Kafka's Partition and AlterPartitionManager).*)
 (***************************************************************************)

@@ -36,7 +36,7 @@ EXTENDS PartitionRules
 (*   leader, leaderEpoch, partitionEpoch    as this replica knows them      *)
 (*   epochStart        leader: where its epoch begins                       *)
 (*   isr, pending      leader: the committed ISR, and the proposed change   *)
-(*   remotes           leader: what it knows of each other replica          *)
+(*   remotes           leader: its state of each other replica              *)
 (*   parked            leader: requests that wait (purgatory), to produce   *)
 (*                     and to delete records                                *)
 (*   lastFetchedEpoch  follower: kept apart from the cache (KAFKA-15510)    *)

@@ -44,7 +44,7 @@ NoDivergence == [epoch |-> Undefined, endOffset |-> Undefined]
 (*   endOffsets                      leader: what each other voter fetched  *)
 (*   fetchedVoters                   leader: heard from since the last      *)
 (*                                   check-quorum round                     *)
-(*   unacked, successors             resigned: who is still to be told, and *)
+(*   unacked, successors             resigned: voters not informed yet, and *)
 (*                                   who should be the next leader          *)
 (*   connections                     Ready, Awaiting or BackingOff, by peer *)
 (*   parked                          leader: fetches waiting for records    *)

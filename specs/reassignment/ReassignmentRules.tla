@@ -20,7 +20,7 @@ CONSTANTS
   ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
   UncleanElection,     \* unclean.leader.election.enable
   SecondRack,          \* the brokers in another rack than the others; empty: none has a rack
-  LeaderNotes          \* what a leader knows of fetches decides who joins the ISR; without it,
+  LeaderNotes          \* a leader's notes of fetches decide who joins the ISR; without it,
                        \* who has copied the log comes with the input
 
 Nobody == -1
@@ -47,9 +47,9 @@ PlacementRefused(row, replicas) ==
 
 (* R9 (StripedReplicaPlacer.RackList.place).  Racks take turns: after one   *)
 (* broker comes one of the other rack, as long as that has any left.  Its   *)
-(* fenced ones may be passed over behind active ones: the placer begins to  *)
-(* count anew when as many lists were made as brokers are active, and takes *)
-(* who was asked last at the same count for used up.  Where the turn is a   *)
+(* fenced ones may be passed over after active ones: the placer begins to   *)
+(* count again when as many lists were made as brokers are active, and takes*)
+(* the one tried last at the same count for used up.  Where the turn is a   *)
 (* rack's without anybody active, the first one is of the other rack, whose *)
 (* own turn falls out: then the third may be of the same rack as the        *)
 (* second.  `taken` are those of the list before b, in its order.           *)

@@ -28,7 +28,7 @@ Under(Replicas) == INSTANCE PartitionController WITH FetchMaxRecords <- 1
 (*   registrations   by broker: state ("Unregistered", "Fenced", "Active",  *)
 (*                   "Stopping"), directories (those that are online)       *)
 (*   topicId         of the topic, 0 when there is none                     *)
-(*   topicsMade      so many ids were given                                 *)
+(*   topicsMade      number of ids used                                     *)
 (*   partitions      those of a partition (PartitionController), and        *)
 (*                   replicas, adding, removing, directories (by broker)    *)
 (*   targets         by partition: the replicas that were last asked for,   *)

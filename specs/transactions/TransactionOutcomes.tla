@@ -16,7 +16,7 @@ VARIABLES
   decision,     \* decision[t]: "None", "Commit" or "Abort"
   written,      \* written[p]: of each record of p the transaction, or NoTxn
   passed,       \* passed[p]: of each that readers got past, as what it was taken
-  answered      \* <<t, decision>> that producers were told
+  answered      \* <<t, decision>> that producers received
 
 NoTxn == 0      \* of a control record
 

@@ -20,7 +20,7 @@
 (*               the leader shows                                           *)
 (*                                                                          *)
 (*   offsets     of a partition that keeps a group's: committed, those that *)
-(*               the group is told; pending, the last that the transaction  *)
+(*               the group receives; pending, the last that the transaction *)
 (*               at hand has sent; marker, what was decided of them and is  *)
 (*               not applied yet                                            *)
 (*                                                                          *)

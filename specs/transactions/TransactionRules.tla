@@ -328,7 +328,7 @@ IsDropped(aborted, at) == \E t \in aborted : t.first <= at /\ at <= t.last
 IsProducerExpired(producer) == FALSE
 
 -----------------------------------------------------------------------------
-(* Producers: errors, X32, X36.  What becomes of one that is told an error: *)
+(* Producers: errors, X32, X36.  What becomes of one that gets an error:    *)
 (* "Retry", it asks again; "Abortable", its transaction can only be         *)
 (* aborted; "Off", it is not initialised any more, and may be again; or it  *)
 (* is unusable: "Fenced", another has its id; "Failed", it asked for what   *)

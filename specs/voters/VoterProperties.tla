@@ -180,7 +180,7 @@ RemovedStaysOut ==
 (* A leader begins a change only after all sets and a record of its epoch   *)
 (* are committed. The node to add was at the end of the leader's log. The   *)
 (* leader has a report of every voter of the set that comes with            *)
-(* kraft.version 1. Misses: a voter that falls behind right after, and a    *)
+(* kraft.version 1. Misses: a voter that lags right after, and a            *)
 (* change that is wrongly refused.                                          *)
 NoIllegalJoinStep ==
   \A n \in Nodes :

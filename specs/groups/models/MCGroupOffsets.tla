@@ -8,7 +8,7 @@ CONSTANTS
   MaxRecords,   \* that are fetched
   MaxTakes,     \* partitions that are taken
   MaxChanges,   \* of the group
-  MaxCommits,   \* that are asked for
+  MaxCommits,   \* that are requested
   MaxSent,      \* in transactions
   MaxFences,    \* of the consumer, and commits of others
   MaxTime,

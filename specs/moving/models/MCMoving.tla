@@ -11,9 +11,9 @@ EXTENDS MovingProperties
 CONSTANTS
   b1, b2, b3,
   MaxRecords,
-  MaxTargets,          \* lists that are asked for
+  MaxTargets,          \* requested lists
   MaxCancels,
-  MaxLags,             \* replicas that lag behind, and may leave the ISR
+  MaxLags,             \* replicas that lag, and may leave the ISR
   MaxChanges,          \* times that the topic is made or deleted
   MaxLeaderEpoch
 

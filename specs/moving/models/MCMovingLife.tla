@@ -97,8 +97,8 @@ LifeInit == MCInit /\ gone = [gone |-> 0, crashes |-> 0, failovers |-> 0, holds 
 LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 
 (* Of what a broker has said that it has read, the controller asks whether  *)
-(* it is behind the stop of another one; a stop to come is behind all.  The *)
-(* session of who is not fenced lasts, and nobody else's is asked for.      *)
+(* it follows the stop of another one; a future stop follows all.  The      *)
+(* session of an unfenced broker lasts, and no other one matters.           *)
 Contact(b) ==
   LET of(n) == controller.contacts[n] IN
   [stop |-> of(b).shutdownOffset,

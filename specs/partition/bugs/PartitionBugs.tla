@@ -40,7 +40,7 @@ Z28_IsInSync(row, r) == row.remotes[r].endOffset >= row.highWatermark
 (* Z29 (KAFKA-13141): a diverging fetch updates what the leader knows.      *)
 Z29_MayUpdateFetchState(row, m) == TRUE
 
-(* Z30 (KIP-320): where to truncate is asked of a leader in another epoch,  *)
+(* Z30 (KIP-320): a leader in another epoch decides where to truncate,      *)
 (* whose log may itself still be cut; or the answer comes so late that the  *)
 (* same broker leads again, in a later epoch, and the follower has copied   *)
 (* what it had been told to cut.                                            *)

@@ -10,15 +10,15 @@ EXTENDS ReassignmentProperties, TLC
 CONSTANTS
   b1, b2, b3, b4, b5,
   Listed,        \* all brokers, in the order in which targets name them
-  TargetSizes,   \* so many replicas a target has
+  TargetSizes,   \* number of replicas of a target
   MaxReassigns, MaxCancels,
   MaxGone,       \* sessions that end, clean stops, unregistrations
-  MaxUnclean,    \* of those that come back, so many without proof of a clean stop
+  MaxUnclean,    \* of those that come back, the number without proof of a clean stop
   MaxLagging,    \* replicas that leave the ISR although they are active
   MaxFailures,   \* directories that fail
   MaxTopics,     \* topics and partitions that are made
   MaxPlaced,     \* those that are made as the placer chooses
-  MaxRecords,    \* acknowledged, where the leader's notes are told
+  MaxRecords,    \* acknowledged, with the leader's notes
   Elections      \* those that an administrator asks for: "PREFERRED", "UNCLEAN"
 
 Two == <<b1, b2>>
@@ -152,7 +152,7 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 (* Liveness: faults and requests have budgets. After them fenced brokers    *)
 (* come back, leaders read the metadata, replicas copy and join.            *)
 
-CONSTANT Fair    \* "Unfence", "Join": what goes on
+CONSTANT Fair    \* "Unfence", "Join": what continues
 
 RowsOf(outcomes) == {o.row : o \in outcomes} \ {controller}
 

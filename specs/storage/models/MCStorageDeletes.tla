@@ -12,7 +12,7 @@ VARIABLES
   start,      \* the log start, in memory
   written,    \* the one in the checkpoint, which is replaced at once (D6)
   deleting,   \* up to where a client deletes that has no answer yet, or 0
-  told        \* up to where clients were told that it is deleted
+  told        \* the deletions confirmed to clients end here
 
 deleteVars == <<mcVars, start, written, deleting, told>>
 

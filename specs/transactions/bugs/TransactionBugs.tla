@@ -192,7 +192,7 @@ Z311_AfterEndError(decision, error) ==
     [] OTHER -> "Unusable"
 
 (* AnotherEndTold: A fault for properties to find: who ends its transaction *)
-(* is told the epoch of the next end (X21).                                 *)
+(* receives the epoch of the next end (X21).                                *)
 Fault_EndAnsweredEpoch(epoch) == epoch + 1
 
 (* BatchAppendedAgain: A fault for properties to find (Z58 of the           *)
