@@ -107,11 +107,9 @@ def check_log(
 
     Args:
         history: what the clients requested and received.
-        promise: the guarantee.
+        promise: the guarantee, which `level` replaces.
         configuration: of producers, consumers and topic.
-        level: a level to check in place of the guarantee.
-        gaps: as for `check_history`.
-        complete: as for `check_history`.
+        gaps: as for `check_history`, and so is `complete`.
         groups: the log of the consumer groups' coordinators, if there is one.
 
     Raises:
