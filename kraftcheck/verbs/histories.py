@@ -111,7 +111,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Only this run of a tra
 @click.option(
     "--failed-cas",
     type=click.Choice(["compared", "unknown"]),
-    help="A failed compare-and-set found another value (compared), or perhaps did not run (unknown)."
+    help="A failed compare-and-set found another value (compared), or perhaps never ran (unknown)."
     " Default: compared in log lines, unknown elsewhere.",
 )
 @click.option(
