@@ -87,7 +87,7 @@ bugs-full: setup ## TLC from the beginning, then campaigns: runs to detection (h
 
 prove: setup ## prove the invariants by induction, for 3 and 5 nodes (minutes)
 	@$(BIN)/kraftcheck prove --nodes 3 $(ARGS)
-	@$(BIN)/kraftcheck prove --nodes 5 --timeout 300 $(ARGS)
+	@$(BIN)/kraftcheck prove --nodes 5 --budget 300 $(ARGS)
 
 kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 	@$(BIN)/kraftcheck cluster fetch $(ARGS)

@@ -326,7 +326,7 @@ main = evidence.experiment(
     "Try whether a controller that has led for a moment forgets a record.",
     control="Something is written every half second.",
     more=[evidence.choice("--how", BEHIND)],
-    layout="apart",
+    layout="isolated",
     settings=settings,
     shown="a record of the metadata is forgotten",
     otherwise="it is known",

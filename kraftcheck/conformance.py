@@ -208,7 +208,8 @@ def known_bug(
     under = protocols_under(scenario, options or {})
     if not any(asks(each, found.protocol) for each in under):
         raise OutOfScope(
-            f"{found.id} is never met in scenario {scenario}; try --scenario {found.protocol}"
+            f"scenario {scenario} never uses the rules of {found.id};"
+            f" try --scenario {found.protocol}"
         )
     if found.scope:
         raise OutOfScope(f"{found.id} cannot be simulated: it {found.scope}")

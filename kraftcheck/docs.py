@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import fill
 from typing import Any
 
+import click
 import msgspec
 
 from kraftcheck import exits
 from kraftcheck.artifacts import checkout
 from kraftcheck.checking import recorded
+from kraftcheck.cli import cli
 from kraftcheck.markdown import table
 from kraftcheck.reference.bugs.catalog import bugs_of
 from kraftcheck.reference.clients.promises import (
@@ -31,6 +33,7 @@ from kraftcheck.reference.clients.promises import (
     Promise,
     promised,
 )
+from kraftcheck.reference.kit.properties import Property
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.checkers.anomalies import JEPSEN, NAMES, OURS
@@ -67,9 +70,13 @@ def bugs(protocol: Protocol) -> str:
 
 def properties(protocol: Protocol) -> str:
     """What a protocol promises: what each property means, and what it would miss."""
-    own = protocol.properties or (protocol.world.properties if protocol.world else ())
-    rows = [(each.name, each.sentence, each.misses) for each in own]
+    rows = [(each.name, each.sentence, each.misses) for each in stated(protocol)]
     return table(("property", "means", "misses"), rows)
+
+
+def stated(protocol: Protocol) -> Sequence[Property]:
+    """The properties of a protocol, also of one of your own."""
+    return protocol.properties or (protocol.world.properties if protocol.world else ())
 
 
 def trace() -> str:
@@ -217,11 +224,37 @@ def profile() -> str:
     return table(("entry", "class", "Kafka", "where", "profiles"), rows)
 
 
+def flags() -> str:
+    """The options of all verbs: each with its verbs and their meanings."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for verb, option in options_of(cli):
+        meanings = found.setdefault("/".join((*option.opts, *option.secondary_opts)), {})
+        meanings.setdefault(option.help or "-", []).append(verb)
+    rows = [
+        (f"`{flag}`", meaning, ", ".join(verbs))
+        for flag, meanings in sorted(found.items())
+        for meaning, verbs in meanings.items()
+    ]
+    return table(("option", "means", "verbs"), rows)
+
+
+def options_of(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Option]]:
+    """The options of a verb, or of all verbs of a group, with the verb's name."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for verb in command.list_commands(context):
+            if found := command.get_command(context, verb):
+                yield from options_of(found, f"{name} {verb}".strip())
+        return
+    yield from ((name, each) for each in command.params if isinstance(each, click.Option))
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "anomalies": anomalies,
     "transaction_anomalies": transaction_anomalies,
     "group_anomalies": group_anomalies,
     "share_anomalies": share_anomalies,
+    "flags": flags,
     "foreign": foreign,
     "profile": profile,
     "recording": recording,

@@ -58,9 +58,18 @@ def cover_edges(
     required: Iterable[int] | None = None,
     restart_cost: int = 1,
 ) -> Cover:
-    """Walks from `start` that take every required edge (all by default).
+    """Find walks from `start` that take every required edge.
 
-    Raises ToolError when there is nothing to cover, or no way to an edge.
+    Args:
+        states: number of states, which are numbered from 0.
+        source: the source of each edge.
+        target: the target of each edge.
+        start: the state in which every walk begins.
+        required: numbers of edges; by default all.
+        restart_cost: the cost of a further walk, in moves.
+
+    Raises:
+        ToolError: there is nothing to cover, or an edge is unreachable.
     """
     wanted = sorted(set(range(len(source)) if required is None else required))
     if not wanted:
@@ -95,16 +104,19 @@ class Problem:
 
 
 def certified(problem: Problem, price: Sequence[int]) -> int:
-    """Bound moves + restart_cost * walks from below, for walks that take every wanted edge.
+    """Return a lower bound of moves + restart_cost * walks, if all wanted edges are taken.
 
-    price: a number for each state, any at all. Weak duality: let p(v) >= 0 be such that p(start) is
-    at most restart_cost, and p(v) <= p(u) + 1 along each edge u -> v. Along a walk, p rises by at
-    most 1 with each move. So what the moves of all walks are beyond the wanted edges is at least
-    what p rises by outside them; and since there is at least one walk, and each ends at some p >=
-    0,
+    Weak duality: let p(v) >= 0 be such that p(start) is at most restart_cost, and p(v) <= p(u) + 1
+    along each edge u -> v. Along a walk, p rises by at most 1 with each move. So the number of
+    moves of all walks other than along wanted edges is at least the rise of p there. Since there is
+    at least one walk, and each ends at some p >= 0,
 
         moves + restart_cost * walks >=
             wanted + sum over wanted edges u -> v of p(u) - p(v) + (restart_cost - p(start))
+
+    Args:
+        problem: the graph and the wanted edges.
+        price: any number for each state.
     """
     p = _feasible(problem, price)
     rise = sum(p[problem.source[e]] - p[problem.target[e]] for e in problem.wanted)

@@ -32,11 +32,19 @@ def cover_classes(
     classes: Sequence[Collection[int]],
     restart_cost: int = 1,
 ) -> Cover:
-    """Walks from `start` that take an edge of each class.
+    """Find walks from `start` that take an edge of each class.
 
-    classes: for each the numbers of its edges; no edge is of two.
+    Args:
+        states: number of states, which are numbered from 0.
+        source: the source of each edge.
+        target: the target of each edge.
+        start: the state in which every walk begins.
+        classes: numbers of edges by class; no edge is in two classes.
+        restart_cost: the cost of a further walk, in moves.
 
-    Raises ToolError: an edge is of two, there are no classes, or no way to any edge of one.
+    Raises:
+        ToolError: an edge is in two classes, there are no classes, or all edges of a class are
+            unreachable.
     """
     if not classes:
         raise ToolError("there are no edges to cover: an empty cover shows nothing")

@@ -68,10 +68,14 @@ def definitions(module: str) -> Iterator[Text]:
 
 
 def needed_definitions(module: str, text: str) -> str:
-    """Cut from a module the definitions that no word of a text asks for.
+    """Remove the definitions that a text does not need from a module.
 
-    Those stay that the asked ones ask for. A module that has more than a head and definitions is
-    left as it is.
+    Definitions stay if the text names them, or if one that stays names them. A module with more
+    than a head and definitions is returned unchanged.
+
+    Args:
+        module: the text of the module.
+        text: the text that uses it.
     """
     all_of_them = {each.name: each for each in definitions(module)}
     rest = module

@@ -88,9 +88,19 @@ def diagnose(
     numbers: Sequence[int] | None = None,
     options: CheckOptions = DEFAULT_OPTIONS,
 ) -> list[Diagnosis]:
-    """Explain the steps with these numbers (from 0), or all of them, in the order asked.
+    """Explain steps: the outcomes that the specification allows, and the nearest differences.
 
-    Raises ToolError as `check_steps` does, and for outcomes whose fields are not columns.
+    Args:
+        frame: what TLC evaluates for a step.
+        steps: all steps.
+        numbers: numbers of the steps to explain, from 0; by default all.
+        options: how TLC runs.
+
+    Returns:
+        The diagnoses, in the order of `numbers`.
+
+    Raises:
+        ToolError: as for `check_steps`, or the fields of an outcome are not columns.
     """
     table = steps if isinstance(steps, StepTable) else StepTable.from_steps(steps)
     batch = Batch(table)

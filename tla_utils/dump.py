@@ -132,9 +132,15 @@ DEFAULT_LIMITS = Limits()
 
 
 def read_dump(path: Path, limits: Limits = DEFAULT_LIMITS, edges: int | None = None) -> Dump:
-    """The graph in a dot file of TLC. edges: how many there must be, if that is known.
+    """Read the graph of a dot file of TLC.
 
-    Raises ToolError as the laws of this file say.
+    Args:
+        path: the file.
+        limits: the largest graph to read.
+        edges: the expected number of edges, if known.
+
+    Raises:
+        ToolError: the file breaks one of the laws of this module.
     """
     reader = _Reader(path, limits)
     try:
@@ -312,9 +318,10 @@ def _unescape(text: str) -> str:
 def shortest_ways(
     states: int, initial: Sequence[int], source: Sequence[int], target: Sequence[int]
 ) -> list[int]:
-    """For each state the edge by which a breadth-first search first comes to it.
+    """Return for each state the edge by which a breadth-first search reaches it.
 
-    -1 for initial states, -2 where no way leads.
+    Returns:
+        Numbers of edges; -1 for initial states, -2 for unreachable states.
     """
     leaving: list[list[int]] = [[] for _ in range(states)]
     for edge, at in enumerate(source):

@@ -53,12 +53,14 @@ class Jar:
 
 
 def find_java(explicit: str | None = None, minimum: int = 17) -> Java:
-    """The Java launcher to use.
+    """Find the Java launcher, in the order of `kraftcheck.osutil.java.launcher`.
 
-    In the order of `kraftcheck.osutil.java.launcher`, `explicit` first.
+    Args:
+        explicit: a launcher that takes precedence.
+        minimum: the oldest accepted version.
 
-    Raises ToolError when there is none, or when the one found is older than `minimum` or does not
-    answer like a Java launcher.
+    Raises:
+        ToolError: there is none, it is too old, or it does not answer like a Java launcher.
     """
     try:
         path, origin = launcher(explicit)

@@ -154,9 +154,12 @@ class Manifest:
         return list(dict.fromkeys(model.tier for model in self.models.values()))
 
     def select(self, names: Collection[str] = (), tiers: Collection[str] = ()) -> list[Model]:
-        """The models with these names or of these tiers, in the manifest's order; all without any.
+        """Return the models with these names or of these tiers, in the manifest's order.
 
-        Raises ToolError for a name or a tier that no model has, with the nearest that one has.
+        Without names and tiers all models are returned.
+
+        Raises:
+            ToolError: no model has a name or a tier; the message has the nearest one.
         """
         for name in names:
             if name not in self.models:
@@ -346,11 +349,12 @@ class Outline:
 
 
 def outline(manifest: Manifest, model: Model) -> Outline:
-    """Read the files of a model, and refuse it if they cannot mean what the manifest says.
+    """Read the files of a model, and refuse a model whose result would mean nothing.
 
-    Raises ToolError: a file is missing, an override is one that TLC would ignore or never finish,
-    the model checks nothing, or not the property it expects to be violated, or has an override
-    that could not be told from none. The message does not name the model.
+    Raises:
+        ToolError: a file is missing; TLC would ignore an override or never finish it; the model
+            checks nothing, or not the property that it expects to be violated; or an override has
+            no effect. The message does not name the model.
     """
     roots = [model.module, *model.overlays]
     modules = read_modules(roots, manifest.libraries)
@@ -453,10 +457,12 @@ def _refuse_other_overrides(manifest: Manifest, model: Model, shown: Model, file
 
 
 def lint(manifest: Manifest, required: Mapping[str, Sequence[str]]) -> list[str]:
-    """Everything that manifest and modules say differently, one line each; [] if in order.
+    """Return the contradictions between manifest and modules, one line each; [] if there are none.
 
-    required: for each root module the properties that every model of it that is expected to hold
-    must check, or name in `omits`.
+    Args:
+        manifest: the models.
+        required: by root module, the properties that every model expected to hold must check or
+            list in `omits`.
     """
     complaints = [*_unlisted(manifest), *_ambiguous(manifest)]
     for model in manifest.models.values():

@@ -31,13 +31,18 @@ class Mentions(NamedTuple):
 def mentions(
     operator: str, modules: Mapping[str, ModuleSource], replaced: Mapping[str, str] | None = None
 ) -> Mentions:
-    """What the operator mentions, in modules that build on each other.
+    """Return what an operator mentions, directly and through other operators.
 
-    Who mentions an instance of a module mentions all that it defines; who mentions an operator in
-    whose place another one stands (`replaced`) mentions both.
+    An operator that mentions an instance of a module mentions everything in that module.
 
-    Raises ToolError: no module defines it; or one of them has an INSTANCE without a name, whose
-    operators are reached in ways that are not followed here.
+    Args:
+        operator: its name.
+        modules: the modules, which build on each other.
+        replaced: replaced operators with their replacements. Mentioning the former mentions both.
+
+    Raises:
+        ToolError: no module defines the operator, or a module has an INSTANCE without a name, whose
+            operators this function cannot follow.
     """
     instanced = sorted(name for name, module in modules.items() if module.unnamed)
     if instanced:

@@ -102,10 +102,19 @@ def check_models(
     options: RunOptions = DEFAULT_RUN,
     on_result: Callable[[ModelResult], None] | None = None,
 ) -> list[ModelResult]:
-    """Run the models, several at a time, and compare them with what the manifest says.
+    """Run models, several at a time, and compare the results with the manifest.
 
-    on_result is called in this thread as each model ends. The results come in the order of
-    `models`. Raises ToolError when there is no model, or no Java or jar to run it with.
+    Args:
+        manifest: all models.
+        models: the models to run.
+        options: how TLC runs.
+        on_result: called in this thread as each model ends.
+
+    Returns:
+        The results, in the order of `models`.
+
+    Raises:
+        ToolError: there is no model, or no Java or jar.
     """
     if not models:
         raise ToolError(f"there is no model to check in {manifest.path}")
@@ -154,7 +163,7 @@ def _expected_cost(model: Model) -> tuple[int, int]:
 
 
 def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_RUN) -> ModelResult:
-    """Run one model and compare; a model that cannot be run is a result too, and is refused."""
+    """Run one model and compare; a model that cannot run has a result too, and is refused."""
     try:
         files = outline(manifest, model)
         found = _run(manifest, model, options)
@@ -178,9 +187,10 @@ def check_model(manifest: Manifest, model: Model, options: RunOptions = DEFAULT_
 
 
 def root_of(manifest: Manifest, model: Model) -> Path | ModuleText:
-    """The module that TLC is started on: with overlays one that extends them too.
+    """Return the module on which TLC starts; with overlays a generated one that extends them.
 
-    Raises ToolError: there is no such module.
+    Raises:
+        ToolError: there is no such module.
     """
     if model.overlays:
         name = "_".join([model.module, *model.overlays])
@@ -193,11 +203,11 @@ def root_of(manifest: Manifest, model: Model) -> Path | ModuleText:
 
 
 def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
-    """By name, the texts of a model's overlays with nothing in them but what it asks for.
+    """Return the overlays of a model by name, with only the definitions that the model needs.
 
-    What all bugs of a protocol put in the place of operators is one module. TLC reads of it what
-    the model has: so another bug is no other question, and changes nothing that depends on the
-    order in which TLC meets words, such as which counterexample to liveness it finds.
+    One module has the replacements of all bugs of a protocol, and TLC reads only those of the
+    model. So another bug changes nothing that depends on the order in which TLC reads names, such
+    as the choice of a counterexample to liveness.
     """
     found = {}
     for name in model.overlays:
@@ -208,7 +218,11 @@ def overlays_of(manifest: Manifest, model: Model) -> dict[str, str]:
 
 
 def job_of(manifest: Manifest, model: Model, options: RunOptions) -> TlcJob:
-    """The run of TLC that checks a model. Raises ToolError: there is no such module."""
+    """Return the run of TLC that checks a model.
+
+    Raises:
+        ToolError: there is no such module.
+    """
     return TlcJob(
         module=root_of(manifest, model),
         cfg=cfg_text(model.config),

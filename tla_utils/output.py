@@ -176,13 +176,17 @@ def parse_output(
     properties: list[str] | None = None,
     stopped: str = "",
 ) -> TlcResult:
-    """The result that TLC's `-tool` output establishes.
+    """Parse TLC's `-tool` output.
 
-    exit_code: that of the process, None when it was killed. properties: the temporal properties
-    of the cfg, to name a liveness violation. stopped: why the process was ended before it
-    finished, which makes everything but a violation "unknown" with this reason.
+    Args:
+        text: the output.
+        exit_code: of the process; None if it was killed.
+        properties: the temporal properties of the cfg, to name a liveness violation.
+        stopped: the reason why the process was stopped early. It makes everything except a
+            violation "unknown" with this reason.
 
-    Raises ToolError when the text is not TLC's, or when TLC refused the module or the cfg.
+    Raises:
+        ToolError: the text is not TLC's, or TLC refused the module or the cfg.
     """
     messages, outside = _split(text)
     if not any(message.code == BANNER for message in messages):

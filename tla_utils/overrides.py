@@ -98,11 +98,12 @@ def read_module(text: str) -> ModuleSource:
 
 
 def read_modules(names: Iterable[str], folders: Sequence[Path]) -> dict[str, ModuleSource]:
-    """Read the named modules and all they extend or instantiate, as far as the folders hold them.
+    """Read modules and all modules that they extend or instantiate, if the folders have them.
 
     The standard modules are TLC's own.
 
-    Raises ToolError when one of the *named* modules is in no folder, or cannot be read.
+    Raises:
+        ToolError: one of the named modules is in no folder, or cannot be read.
     """
     named = list(names)
     texts = module_texts(named, folders)
@@ -151,11 +152,19 @@ def find_module(name: str, folders: Sequence[Path]) -> Path | None:
 def check_overrides(
     config: Config, roots: Sequence[str], modules: Mapping[str, ModuleSource]
 ) -> list[str]:
-    """Refuse substitutions that TLC would ignore or never finish; returns the operators replaced.
+    """Refuse substitutions that TLC would ignore or never finish.
 
-    roots: the root module and its overlays. modules: those and all they build on.
-    A constant that gets its value by `Constant <- Operator` is no replacement; nor is an operator
-    of a standard module counted as one.
+    Args:
+        config: the cfg.
+        roots: the root module and its overlays.
+        modules: these and all modules that they build on.
+
+    Returns:
+        The replaced operators. A constant that gets its value by `Constant <- Operator`, and an
+        operator of a standard module, do not count.
+
+    Raises:
+        ToolError: a substitution is refused.
     """
     replaced: dict[str, str] = {}
     for left, module, right in config.substituted:

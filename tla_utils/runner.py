@@ -2,11 +2,11 @@
 
 Laws of this file:
 
-* Every run has a private directory: root module, cfg, `-metadir`, Java's temporary directory and
-  the output all lie there. TLC searches `-DTLA-Library` only when it is started in the root
-  module's directory with a bare module name; it names its metadata by the second, so two runs in
-  one `-metadir` collide; and it unpacks the standard modules into Java's temporary directory, where
-  runs would overwrite each other's files.
+* Every run has a private directory with root module, cfg, `-metadir`, Java's temporary directory
+  and the output. There are three reasons. TLC searches `-DTLA-Library` only if it starts in the
+  root module's directory with a bare module name. It names its metadata by the second, so two runs
+  in one `-metadir` collide. And it unpacks the standard modules into Java's temporary directory,
+  where runs would overwrite each other's files.
 * Equal jobs run alike: fingerprint function, seed and worker count are always given.
 * A run that takes too long is killed with its whole process group, and is "unknown".
 * What TLC ignores silently in a cfg is an error here (`config.py` says what that is).
@@ -36,9 +36,10 @@ from tla_utils.errors import ToolError
 from tla_utils.jar import Jar, Java, find_jar, find_java
 from tla_utils.output import TlcResult, parse_output
 
-# For jobs under about 30 s start-up dominates: serial GC and the quick compiler only. In batches of
-# 10,000 steps this took 3.3 processor seconds where Java's own choice took 5.45. A third of a short
-# run is compiling, which pays for what is called often only: 0.71 seconds where it took 0.76.
+# In jobs under about 30 s start-up dominates, so they use the serial GC and the quick compiler
+# only. Batches of 10,000 steps take 3.3 processor seconds, and 5.45 with Java's defaults. Compiling
+# is a third of a short run and pays only for frequent calls, so the threshold is higher: 0.71
+# seconds in place of 0.76.
 SHORT_JVM_FLAGS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -47,8 +48,9 @@ SHORT_JVM_FLAGS = (
 # For long searches the optimising compiler pays, and TLC is tuned for the throughput collector.
 LONG_JVM_FLAGS = ("-XX:+UseParallelGC",)
 
-# TLC notes each of its messages in Java's flight recorder, which nobody reads: to begin it is a
-# quarter of the processor time of a short run. Told so, Java takes it for one that it cannot have.
+# TLC records each of its messages in Java's flight recorder. Nobody reads them, and starting the
+# recorder takes a quarter of the processor time of a short run. This property makes Java report
+# that the recorder is not supported.
 NO_RECORDER = "-Djfr.unsupported.vm=true"
 
 OUTPUT_FILE = "tlc.out"
@@ -64,7 +66,7 @@ class ModuleText:
 
 @dataclass(frozen=True, slots=True)
 class Simulate:
-    """Random behaviours instead of a search: how many, and how many states long at most."""
+    """Random behaviours in place of a search: their number, and their largest number of states."""
 
     num: int
     depth: int = 100
@@ -75,14 +77,14 @@ _PROGRESS = re.compile(r"^Progress\(.*?([\d,]+) distinct states found", re.MULTI
 
 
 class Running(NamedTuple):
-    """How far a run of TLC is."""
+    """The progress of a run of TLC."""
 
     name: str
     seconds: float
-    """Since it began."""
+    """Wall seconds since the start."""
     states: int | None
-    """The distinct ones that it has found, as it said last, which it does after some seconds and
-    then once a minute; None before.
+    """Distinct states in TLC's last report, which comes after some seconds and then once a minute;
+    None before the first.
     """
 
     def __str__(self) -> str:
@@ -104,9 +106,9 @@ class TlcJob:
     libraries: Sequence[Path] = ()
     """Folders in which TLC looks for further modules, in order."""
     beside: Mapping[str, str] = field(default_factory=dict)
-    """By name, the texts of modules that it finds before those."""
+    """Texts of modules by name; TLC prefers them to modules of `libraries`."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """By name, what else is put into the folder in which TLC runs."""
+    """Contents of further files by name, written into the folder in which TLC runs."""
     classes: Sequence[Path] = ()
     """Jars with operators that are written in Java."""
     heap_mb: int = 1024
@@ -114,15 +116,15 @@ class TlcJob:
     workers: int = 1
     """TLC worker threads."""
     timeout_s: float | None = None
-    """Wall seconds, None for ever."""
+    """Wall seconds; None: no limit."""
     seed: int = 1
-    """Of TLC's random choices."""
+    """The seed of TLC's random choices."""
     deadlock: bool = True
     """Whether a state without successor is a violation."""
     go_on: bool = False
     """Report every violation instead of the first (TLC's -continue)."""
     simulate: Simulate | None = None
-    """Random behaviours instead of a search."""
+    """Random behaviours in place of a search."""
     dfid: int | None = None
     """Iterative deepening to this depth."""
     dump: Path | None = None
@@ -130,7 +132,7 @@ class TlcJob:
     coverage: bool = False
     """Count how often each action is taken."""
     long: bool = False
-    """JVM flags for searches over about 30 s instead of those for short jobs."""
+    """Whether to use the JVM flags for searches over about 30 s."""
     jvm_flags: Sequence[str] = ()
     java: Java | None = None
     jar: Jar | None = None
@@ -146,9 +148,10 @@ class TlcJob:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How a process ended.
+    """The end of a process.
 
-    Exit code (None when killed for time), wall and CPU seconds, and peak resident memory in MiB.
+    Exit code (None if it was killed after the time limit), wall and CPU
+    seconds, and peak resident memory in MiB.
     """
 
     exit_code: int | None
@@ -158,9 +161,14 @@ class _Ended:
 
 
 def command_line(job: TlcJob, work_dir: Path) -> list[str]:
-    """The command that `run_tlc` starts in `work_dir`: for a dry run, and to repeat a run by hand.
+    """Return the command that `run_tlc` starts, for a dry run or to repeat a run by hand.
 
-    Raises ToolError when Java or the jar cannot be used, or when options exclude each other.
+    Args:
+        job: the run of TLC.
+        work_dir: the folder in which the command will run.
+
+    Raises:
+        ToolError: Java or the jar cannot be used, or options exclude each other.
     """
     if job.simulate and job.dfid is not None:
         raise ToolError("a TLC job can either simulate or deepen iteratively, not both")
@@ -168,7 +176,7 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
     libraries = [str(path.resolve()) for path in _libraries(job)]
     command = [java.path, f"-Xmx{job.heap_mb}m", *(LONG_JVM_FLAGS if job.long else SHORT_JVM_FLAGS)]
     if (archive := archive_of(jar)).is_file():
-        # One that does not fit is left alone, and what the JVM says of it would be read as TLC's.
+        # The JVM ignores an archive that does not fit. Its warning would be parsed as TLC's output.
         command += [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"]
     command += [*job.jvm_flags, NO_RECORDER]
     command += ["-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={work_dir / 'tmp'}"]
@@ -180,8 +188,8 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
     command += ["-cp", path, "tlc2.TLC", "-tool", "-metadir", str(work_dir / "states")]
     command += ["-workers", str(job.workers), "-fp", "0", "-seed", str(job.seed)]
     if job.simulate is None:
-        # Otherwise liveness is looked at whenever the graph has grown for a while: which of several
-        # counterexamples is found would depend on the speed of the machine.
+        # Otherwise TLC checks liveness whenever the graph has grown for a while. Then the speed of
+        # the machine would decide which of several counterexamples it finds.
         command += ["-lncheck", "final"]
     if not job.deadlock:
         command.append("-deadlock")
@@ -200,18 +208,21 @@ def command_line(job: TlcJob, work_dir: Path) -> list[str]:
 
 
 def archive_of(jar: Jar) -> Path:
-    """Where an archive of this jar's classes lies, if there is one (shared_classes.py)."""
+    """Return the path for an archive of this jar's classes (shared_classes.py)."""
     return jar.path.with_suffix(".jsa")
 
 
 def run_tlc(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
-    """Run TLC and read what it printed.
+    """Run TLC and parse its output.
 
-    work_dir: a folder to work in and to keep afterwards (created; must be empty), with the
-    module, the cfg and TLC's output `tlc.out`. Without it, a temporary folder that is removed.
+    Args:
+        job: the run of TLC.
+        work_dir: an empty folder, created if needed. It keeps the module, the cfg and TLC's output
+            `tlc.out`. By default a temporary folder is used and removed.
 
-    Raises ToolError for everything TLC cannot start on: missing tools and files, modules that do
-    not parse, a cfg that names what no module defines.
+    Raises:
+        ToolError: TLC cannot start: tools or files are missing, a module does not parse, or the
+            cfg names something that no module defines.
     """
     if work_dir is None:
         with tempfile.TemporaryDirectory(prefix="tla-") as temporary:
@@ -223,7 +234,7 @@ def run_tlc(job: TlcJob, *, work_dir: Path | None = None) -> TlcResult:
 
 
 def _libraries(job: TlcJob) -> list[Path]:
-    """Where TLC looks for modules: the root module's own folder first, then the job's folders."""
+    """Return the folders in which TLC looks for modules: the root module's, then the job's."""
     own = [] if isinstance(job.module, ModuleText) else [job.module.parent]
     return [*own, *job.libraries]
 
@@ -245,7 +256,7 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
             stopped=stopped,
         )
     except ToolError as error:
-        # The work folder is private and soon gone: speak of the file the caller gave.
+        # The work folder is private and temporary, so the message names the caller's file.
         own = str(work_dir / f"{job.name}.tla")
         given = f"module {job.name}" if isinstance(job.module, ModuleText) else str(job.module)
         raise ToolError(f"{job.name}: {str(error).replace(own, given)}") from error
@@ -262,7 +273,7 @@ def _run_in(job: TlcJob, work_dir: Path) -> TlcResult:
 
 
 def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
-    """Put root module and cfg into the work folder; returns what the cfg names."""
+    """Write root module and cfg into the work folder, and return the parsed cfg."""
     for folder in _libraries(job):
         if not folder.is_dir():
             raise ToolError(f"the module folder {folder} does not exist")
@@ -289,7 +300,7 @@ def _write_inputs(job: TlcJob, work_dir: Path) -> Config:
 
 
 def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | None) -> _Ended:
-    """Run the command in a process group of its own and wait, at most `timeout_s`."""
+    """Run the command in its own process group, for at most `timeout_s`."""
     begin = time.monotonic()
     with (
         output.open("wb") as sink,
@@ -306,7 +317,7 @@ def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | Non
             timer.daemon = True
             timer.start()
         try:
-            # wait4 and not Popen.wait: it tells what *this* child used, whatever runs beside it.
+            # wait4 in place of Popen.wait: it returns the resources of this child only.
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         except BaseException:
@@ -326,7 +337,7 @@ def _execute(command: list[str], cwd: Path, output: Path, timeout_s: float | Non
 
 @contextlib.contextmanager
 def _telling(job: TlcJob, output: Path) -> Iterator[None]:
-    """Tells whoever wants to know how far TLC is."""
+    """Call `job.told` with the progress of TLC while the body runs."""
     told = job.told
     if told is None:
         yield
@@ -356,7 +367,7 @@ def _rss_mb(usage: resource.struct_rusage) -> float:
 
 
 def _kill_group(pid: int) -> None:
-    # The group may be gone already: that is what was wanted.
+    # The group may have ended already.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
@@ -386,7 +397,7 @@ def _distrust(config: Config, job: TlcJob, modules: list[str]) -> list[str]:
 
 
 def _source(path: str) -> str:
-    # TLC's own copies of the standard modules are gone when it has ended; no cfg names those.
+    # TLC removes its copies of the standard modules when it ends; no cfg names those.
     try:
         return read_text(Path(path), errors="replace")
     except OSError:

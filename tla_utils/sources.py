@@ -25,10 +25,16 @@ def source_digest(
     libraries: Sequence[Path],
     beside: Mapping[str, str] | None = None,
 ) -> str:
-    """Digest a cfg in normal form, these modules and all that they extend or instantiate.
+    """Return the sha256 of a cfg in normal form, and of all modules that it depends on.
 
-    sha256, over modules that are given `beside`, by name, or lie in `libraries`; others are TLC's
-    own. Raises ToolError: one cannot be read.
+    Args:
+        modules: names of modules, which may extend or instantiate others.
+        cfg: the text of the cfg.
+        libraries: folders of modules; modules in none of them are TLC's own.
+        beside: texts of modules by name, which take precedence.
+
+    Raises:
+        ToolError: a module cannot be read.
     """
     texts = {**module_texts(modules, libraries, beside), "": cfg_text(read_config(cfg))}
     told = [without_remarks(texts[name]) for name in sorted(texts)]

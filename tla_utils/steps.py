@@ -178,11 +178,17 @@ def check_steps(
     options: CheckOptions = DEFAULT_OPTIONS,
     progress: Callable[[Progress], None] | None = None,
 ) -> StepReport:
-    """Judge every step.
+    """Judge every step with TLC.
 
-    progress is called in this thread after each chunk.
-    Raises ToolError for no steps, for steps TLA+ cannot express, for a frame TLC cannot use, and
-    when TLC's report does not add up.
+    Args:
+        frame: what TLC evaluates for a step.
+        steps: the steps, as a table, encoded, or one by one.
+        options: how TLC runs.
+        progress: called in this thread after each chunk.
+
+    Raises:
+        ToolError: there are no steps, TLA+ cannot express a step, TLC cannot use the frame, or
+            TLC's report does not add up.
     """
     begin = monotonic()
     batch = Batch.from_steps(steps)
@@ -219,10 +225,14 @@ def check_steps(
 def batch_module(
     frame: StepFrame, definitions: str, steps: int, tail: str, extends: Sequence[str] = ()
 ) -> ModuleText:
-    """The module StepBatch: the steps as data, the variable SB_id, and `tail` for its use.
+    """Return the module StepBatch: the steps as data, the variable SB_id, and `tail`.
 
-    definitions: of so many steps, by `Batch.definitions`. extends: standard modules that `tail`
-    needs.
+    Args:
+        frame: what TLC evaluates for a step.
+        definitions: the definitions of the steps, by `Batch.definitions`.
+        steps: number of steps.
+        tail: definitions that use the steps.
+        extends: standard modules that `tail` needs.
     """
     # No more than what is needed: each module brings names that the frame then cannot define.
     # Sequences under a name of its own would spare the frame these, but TLC is slower then.
@@ -264,10 +274,12 @@ def invariant_of(steps: str | bytes) -> str:
 
 
 def rejected_ids(result: TlcResult, steps: int, invariant: str) -> set[int]:
-    """The steps (numbered from 1) that a finished run reported as not allowed by `invariant`.
+    """Return the steps (numbered from 1) that `invariant` does not allow, by a finished run.
 
-    Raises ToolError unless the run ended normally and every count adds up: one state per step and
-    one for the canary, one report per named step, each in range, the canary among them.
+    Raises:
+        ToolError: the run did not end normally, or a count does not add up. There must be one state
+            for each step and one for the canary, and one report for each named step and for the
+            canary, each in range.
     """
     for violation in result.violations:
         if violation.kind == "assumption":

@@ -1,9 +1,9 @@
 """The Python API: verbs of the command line as functions that return a Report.
 
-The command line calls these functions. Names and defaults are its own: `--topic` is `topic`, a flag
-is a boolean, and an option that may be repeated takes one value or several. Two names differ:
-`conform --as` is `profile`, since `as` is a word of Python's, and `spec check` is `model`. Bad
-input raises BadInput, where the command line exits with 3.
+The command line calls these functions. Arguments have the names and defaults of its options:
+`--topic` is `topic`, a flag is a boolean, and an option that may be repeated takes one value or
+several. Two names differ: `conform --as` is `profile`, because `as` is a keyword of Python, and
+`spec check` is `model`. Bad input raises BadInput; the command line then exits with 3.
 
     >>> import kraftcheck
     >>> events = [
@@ -84,18 +84,19 @@ def check(
     master: str | None = None,
     screen: Screen | None = None,
 ) -> Report:
-    """Judge whether client histories are what was promised.
+    """Check client histories against what Kafka guarantees.
 
     Args:
         history: a file, a folder of files, or a trace; a list of events (dicts with the keys of
             JSON lines); or a table of pandas, Polars, Arrow or Spark with these columns.
-        more: further files and folders, judged together.
-        faults: what went wrong in the cluster. A history with faults in it needs this.
-        complete: whether consumers read every partition to its end, so that an acknowledged record
-            that nobody read is lost. Without an answer, such a record makes the verdict unknown.
-        screen: where results and progress are printed; nowhere by default.
+        more: further files and folders, checked together.
+        faults: the worst effect of the faults in the cluster. A history that contains faults needs
+            it.
+        complete: whether consumers read every partition to its end. If True, an acknowledged record
+            that nobody read is lost; if None, such a record makes the verdict unknown.
+        screen: prints results and progress; by default nothing is printed.
 
-    The other arguments are options of `kraftcheck check`, described by `kraftcheck check --help`.
+    The other arguments are options of `kraftcheck check`; its help describes them.
 
     Raises:
         BadInput: a history cannot be read, or an option does not fit.
@@ -140,7 +141,7 @@ def _checked(paths: Sequence[Path], options: Mapping[str, Any], screen: Screen |
 
 
 def _of_events(path: Path, options: Mapping[str, Any], screen: Screen | None) -> Report:
-    """The report on a file that only we know of: nothing in it names the file."""
+    """Check a temporary file, and replace its name in the report."""
     try:
         found = _checked([path], options, screen)
     except BadInput as error:
@@ -151,7 +152,7 @@ def _of_events(path: Path, options: Mapping[str, Any], screen: Screen | None) ->
 
 
 def _trace(path: Path) -> Path:
-    """The file, or the trace that a schedule of moves makes."""
+    """Return the path; for a schedule of moves, the trace of its run."""
     from kraftcheck.given import is_schedule
 
     if not is_schedule(path):
@@ -173,13 +174,13 @@ def conform(
     master: str | None = None,
     screen: Screen | None = None,
 ) -> Report:
-    """Judge every step of recorded runs against the specs. This needs Java.
+    """Check every step of recorded runs against the specs. This needs Java.
 
     Args:
         path: the folder of runs, a schedule of moves, a file of another implementation's steps, or
             the recording of a real cluster.
         more: further files of steps.
-        screen: where results and progress are printed; nowhere by default.
+        screen: prints results and progress; by default nothing is printed.
 
     The other arguments are options of `kraftcheck conform`; `--as` is `profile`.
 
@@ -222,17 +223,17 @@ def disk(
     html: PathLike | None = None,
     screen: Screen | None = None,
 ) -> Report:
-    """Judge what lies on brokers' disks; nothing is written.
+    """Check the logs on brokers' disks. Nothing is written.
 
     Args:
         folder: a log directory of a broker, or the directory of one partition.
-        more: further ones; several of one partition are held side by side.
+        more: further directories; replicas of one partition are compared.
         topic: only this topic, or these.
         html: a file for a page that draws the logs.
-        screen: where results and progress are printed; nowhere by default.
+        screen: prints results and progress; by default nothing is printed.
 
     Raises:
-        BadInput: a folder has nothing of Kafka's.
+        BadInput: a folder has no files of Kafka.
     """
     from kraftcheck.kafka import disk_command as work
 
@@ -258,15 +259,15 @@ def simulate(
     """Record runs of the reference under faults, for conform and check.
 
     Args:
-        runs: how many.
-        out: the folder for the runs; those that are in it already are kept.
-        option: options that each run draws otherwise: a dict, or `NAME=VALUE`.
-        screen: where results and progress are printed; nowhere by default.
+        runs: number of runs.
+        out: the folder for the runs. Runs that it has already are kept.
+        option: fixed values of options that each run would draw: a dict, or `NAME=VALUE`.
+        screen: prints results and progress; by default nothing is printed.
 
     The other arguments are options of `kraftcheck simulate`.
 
     Raises:
-        BadInput: no such scenario, bug or option, or the folder is not the kit's.
+        BadInput: no such scenario, bug or option, or the folder has other files.
     """
     from kraftcheck import conformance as work
 
@@ -300,10 +301,10 @@ def model(
     """Check TLA+ models with TLC against their expected verdicts: `kraftcheck spec check`.
 
     Args:
-        names: models by name, as `--model`; without any, those of the tier.
-        tier: a tier of models, or several; the small one by default.
-        specs: the folder with models.toml; the kit's by default.
-        screen: where results and progress are printed; nowhere by default.
+        names: models by name, as `--model`; by default all of the tier.
+        tier: a tier of models, or several; by default the small one.
+        specs: the folder with models.toml; by default the kit's.
+        screen: prints results and progress; by default nothing is printed.
 
     Raises:
         BadInput: no such model, or there is no Java.
@@ -344,17 +345,17 @@ def campaign(
     master: str | None = None,
     screen: Screen | None = None,
 ) -> Report:
-    """Simulate, judge and report, or go on where an earlier call was interrupted. Needs Java.
+    """Simulate, check and report; an interrupted call continues. This needs Java.
 
     Args:
-        file: TOML with several configurations; or name a scenario and how many runs.
-        out: the folder for all that is found, with the page report.html.
-        screen: where results and progress are printed; nowhere by default.
+        file: TOML with several configurations; otherwise give `scenario` and `runs`.
+        out: the folder for all results, with the page report.html.
+        screen: prints results and progress; by default nothing is printed.
 
     The other arguments are options of `kraftcheck campaign run`.
 
     Raises:
-        BadInput: the options do not fit, or the folder is not the kit's.
+        BadInput: options exclude each other, or the folder has other files.
     """
     from kraftcheck import campaigns as work
 
@@ -393,11 +394,11 @@ def tables(session: SparkSession, folder: PathLike) -> Tables:
     """The tables of recorded runs as frames of Spark (docs/tables.md).
 
     Args:
-        session: any session of Spark, local or on a cluster that sees the folder.
-        folder: where `simulate` recorded runs, or a configuration of a campaign.
+        session: a session of Spark, local or on a cluster that can read the folder.
+        folder: the folder of `simulate --out`, or of one configuration of a campaign.
 
     Raises:
-        BadInput: the folder holds no recorded runs, or their judgement is damaged.
+        BadInput: the folder has no recorded runs, or their results are damaged.
     """
     from kraftcheck.traces.jobs import tables as work
 
@@ -431,7 +432,7 @@ def _several(given: Several) -> tuple[str, ...]:
 
 
 def _assignments(option: Mapping[str, Any] | Several) -> tuple[str, ...]:
-    """As the command line has them. Text stays as it is, as a shell would pass it on."""
+    """Return the options as `NAME=VALUE`. Text is not encoded, as on a command line."""
     if not isinstance(option, Mapping):
         return _several(option)
     return tuple(

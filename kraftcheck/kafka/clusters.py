@@ -232,7 +232,7 @@ def _refuse(faults: tuple[str, ...], cluster: Cluster, secured: bool, workload: 
             raise BadInput("--inject move: the cluster has one broker")
         stranded = fault.startswith("last")
         if (stranded or fault == "partition") and not cluster.state.islands:
-            raise BadInput(f"--inject {fault}: start the cluster with --islands")
+            raise BadInput(f"--inject {fault}: start the cluster with --namespaces")
         if stranded and any(len(node.roles) > 1 for node in cluster.state.nodes):
             raise BadInput(f"--inject {fault}: start the cluster with controllers apart")
 

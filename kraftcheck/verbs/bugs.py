@@ -9,7 +9,7 @@ import click
 
 from kraftcheck import exits
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, judged, shown, tools
+from kraftcheck.verbs.options import FOLDER, RUNS, SEED, Real, judged, renaming, shown, tools
 
 
 @click.group()
@@ -61,8 +61,8 @@ def bugs_show(bug: str, screen: Screen) -> int:
 @SEED
 @click.option(
     "--scenario",
-    help="Another scenario than the one of the bug's own protocol; cluster, with --runs, asks the "
-    "rules of both protocols.",
+    help="A scenario other than the bug's own; cluster, with --runs, uses the rules of quorum and "
+    "partition.",
 )
 @click.option(
     "--out",
@@ -93,7 +93,7 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     return work.run(ids, **options)
 
 
-@bugs.command("campaigns")
+@bugs.command("campaigns", cls=renaming({"--limit": "--runs"}))
 @click.argument("ids", metavar="[ID...]", nargs=-1)
 @click.option(
     "--oracle",
@@ -103,9 +103,21 @@ def bugs_run(ids: tuple[str, ...], **options: Any) -> int:
     help="A detector; may be repeated; default: all that should find the bug, except tlc.",
 )
 @click.option(
-    "--campaigns", "count", type=RUNS, default=20, show_default=True, help="Seeds, from 1 on."
+    "--campaigns",
+    "count",
+    type=RUNS,
+    default=20,
+    show_default=True,
+    help="Number of campaigns, with seeds from 1.",
 )
-@click.option("--limit", type=RUNS, default=1000, show_default=True, help="Runs of a campaign.")
+@click.option(
+    "--runs",
+    "limit",
+    type=RUNS,
+    default=1000,
+    show_default=True,
+    help="Largest number of runs of a campaign.",
+)
 @click.option("--minutes", type=Real(0), help="Start no campaign after this time.")
 @click.option("--store", is_flag=True, help="Store the figures in the kit, for `bugs matrix`.")
 @click.option(
@@ -121,7 +133,7 @@ def bugs_campaigns(ids: tuple[str, ...], **options: Any) -> int:
     """Measure how many runs each oracle needs to find each bug; takes hours, and can be resumed.
 
     \b
-    Example: kraftcheck bugs campaigns Z06 --limit 50
+    Example: kraftcheck bugs campaigns Z06 --runs 50
     """
     from kraftcheck.known_bugs import campaigns as work
 
@@ -206,8 +218,8 @@ def try_own(
     """Run every detector on your own change of the protocol.
 
     Exit code 0: nothing broken within what was explored; 1: something is broken; 2: a search did
-    not end, or never met the change, or would not find the known bugs of these rules; 3: the change
-    cannot be used.
+    not end, or never reached the change, or would not find the known bugs of these rules; 3: the
+    change cannot be used.
 
     \b
     Example: kraftcheck try --new MyChange --rule LogOk

@@ -43,7 +43,7 @@ def campaigning(verb: Callable[..., int]) -> Callable[..., int]:
 
 
 COVERAGE_OPTION = click.option(
-    "--coverage", is_flag=True, help="Say how much of the bounded graphs the runs have seen."
+    "--coverage", is_flag=True, help="Report how much of the bounded graphs the runs have seen."
 )
 
 
@@ -54,15 +54,17 @@ COVERAGE_OPTION = click.option(
     help="quorum, partition, transactions, groups, commits, classic, voters, snapshots, "
     "reassignment, hosting, compaction, shares, sessions, sharegroup or cluster; no file.",
 )
-@click.option("--runs", type=RUNS, help="How many runs of each configuration.")
+@click.option("--runs", type=RUNS, help="Number of runs of each configuration.")
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")
 @click.option("--out", type=FOLDER, required=True, help="The folder for all results.")
 @BUG
-@click.option("--guided", is_flag=True, help="Make runs of those that met something new.")
+@click.option(
+    "--guided", is_flag=True, help="Derive half of the runs from those that reached something new."
+)
 @COVERAGE_OPTION
 @campaigning
 def campaign_run(**options: Any) -> int:
-    """Simulate, judge and report; or go on where an earlier command was interrupted.
+    """Simulate, check and report; an interrupted campaign continues.
 
     FILE is TOML with several configurations, which are compared side by side (docs/campaigns.md).
 
@@ -76,7 +78,9 @@ def campaign_run(**options: Any) -> int:
 
 @campaign.command("extend")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--runs", type=RUNS, required=True, help="How many more, of each configuration.")
+@click.option(
+    "--runs", type=RUNS, required=True, help="Number of further runs of each configuration."
+)
 @COVERAGE_OPTION
 @campaigning
 def campaign_extend(folder: Path, java: str | None, **options: Any) -> int:
@@ -98,7 +102,7 @@ def campaign_extend(folder: Path, java: str | None, **options: Any) -> int:
 @click.argument("other", metavar="DIR", type=FOLDER)
 @judged
 def campaign_compare(one: Path, other: Path, screen: Screen) -> int:
-    """Say what changed from one campaign to another; 1 if something is violated that was not.
+    """Report what changed between two campaigns; exit code 1: a new violation.
 
     \b
     Example: kraftcheck campaign compare runs/before runs/after

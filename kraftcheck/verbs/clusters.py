@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kraftcheck.screen import Screen
-from kraftcheck.verbs.options import FOLDER, PAGE, Real, judged, renaming, shown
+from kraftcheck.verbs.options import FOLDER, PAGE, Real, Renamed, judged, renaming, shown
 
 
 @click.group()
@@ -43,24 +43,29 @@ def cluster_fetch(**options: Any) -> int:
     return work.fetch(**options)
 
 
-@cluster.command("up")
+@cluster.command("up", cls=renaming({"--islands": "--namespaces"}))
 @CLUSTER_OPTION
 @click.option(
     "--layout",
-    type=click.Choice(["combined", "apart", "one-controller", "changing"]),
+    type=Renamed(["combined", "isolated", "one-controller", "changing"], {"apart": "isolated"}),
     default="combined",
     show_default=True,
-    help="Three nodes of both roles; three brokers and three controllers; or one controller; or "
-    "four brokers, and three controllers whose voters may change.",
+    help="combined: three nodes of both roles; isolated: three brokers and three controllers; "
+    "one-controller: three brokers; changing: four brokers, and controllers that may change.",
 )
-@click.option("--islands", is_flag=True, help="Each node on a host of its own (needs root).")
+@click.option(
+    "--namespaces",
+    "islands",
+    is_flag=True,
+    help="Give each node its own network namespace (needs root).",
+)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A broker's setting.")
 @shown
 def cluster_up(**options: Any) -> int:
     """Fetch Kafka if necessary, format, start, and wait until all nodes have started.
 
     \b
-    Example: kraftcheck cluster up --layout apart --set broker.session.timeout.ms=6000
+    Example: kraftcheck cluster up --layout isolated --set broker.session.timeout.ms=6000
     """
     from kraftcheck.kafka import clusters as work
 
@@ -274,8 +279,8 @@ def interceptor(**options: Any) -> int:
 def disk(folders: tuple[Path, ...], **options: Any) -> int:
     """Check the logs on brokers' disks.
 
-    That is logs, indexes, epochs, transactions and producers. DIR is a log directory of a broker,
-    or the directory of one partition; several of one partition are held side by side. Nothing is
+    Logs are checked with their indexes, epochs, transactions and producers. DIR is a log directory
+    of a broker, or the directory of one partition. Replicas of a partition are compared. Nothing is
     written.
 
     \b

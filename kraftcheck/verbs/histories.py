@@ -23,13 +23,13 @@ FORMAT = click.option(
     help="Format of the histories; auto detects it for each file.",
 )
 PROMISED = (
-    click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Of producers."),
+    click.option("--acks", type=click.Choice(["0", "1", "all"]), help="Acks of the producers."),
     click.option(
         "--idempotent/--no-idempotent",
         default=None,
-        help="Of producers; without it a retry may append a copy.",
+        help="Whether producers are idempotent; otherwise a retry may append a copy.",
     ),
-    click.option("--transactional", is_flag=True, help="Some producer is."),
+    click.option("--transactional", is_flag=True, help="Some producers are transactional."),
     click.option(
         "--late-requests",
         is_flag=True,
@@ -38,7 +38,7 @@ PROMISED = (
     click.option(
         "--isolation",
         type=click.Choice(["read_uncommitted", "read_committed"]),
-        help="Of consumers.",
+        help="Isolation level of the consumers.",
     ),
     click.option(
         "--compaction",
@@ -57,13 +57,14 @@ PROMISED = (
         " not flushed, unclean elects from outside the ISR.",
     ),
     click.option("--elr/--no-elr", default=None, help="Eligible leader replicas (KIP-966)."),
-    click.option("--min-insync-replicas", type=click.IntRange(1), help="Of the topic."),
+    click.option(
+        "--min-insync-replicas", type=click.IntRange(1), help="The topic's min.insync.replicas."
+    ),
     click.option(
         "--complete/--no-complete",
         default=None,
-        help="Consumers read every partition to its end, so that an acknowledged record nobody read"
-        " is lost; or they stopped earlier, and only what they read is judged. Without either, such"
-        " a record makes the verdict unknown.",
+        help="Whether consumers read every partition to its end. If so, an acknowledged record that"
+        " nobody read is lost; if not, it is ignored. By default it makes the verdict unknown.",
     ),
 )
 """Default to what is recorded beside the history, else to Kafka's own, with nothing gone wrong."""
@@ -110,8 +111,8 @@ RUN = click.option("--run", type=click.IntRange(0), help="Only this run of a tra
 @click.option(
     "--failed-cas",
     type=click.Choice(["compared", "unknown"]),
-    help="Meaning of a failed compare-and-set: it found another value, or it did not happen."
-    " As the format has it: compared in log lines, unknown elsewhere.",
+    help="A failed compare-and-set found another value (compared), or perhaps never ran (unknown)."
+    " Default: compared in log lines, unknown elsewhere.",
 )
 @click.option(
     "--initial",

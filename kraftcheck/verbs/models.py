@@ -11,7 +11,7 @@ from kraftcheck import exits
 from kraftcheck.osutil.commands import protocol_folders
 from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
-from kraftcheck.verbs.options import FOLDER, PAGE, RULES, RUNS, Real, judged, shown, tools
+from kraftcheck.verbs.options import FOLDER, PAGE, RULES, RUNS, Real, judged, renaming, shown, tools
 
 
 @click.group()
@@ -85,11 +85,11 @@ def spec_render(specs: Path, **options: Any) -> int:
     return work.render(specs, **options)
 
 
-@spec.command("explore")
+@spec.command("explore", cls=renaming({"--moves": "--out"}))
 @click.argument("name", metavar="GRAPH")
 @click.option("--html", "page", type=PAGE, help="The page's file; default: GRAPH.html.")
-@click.option("--state", type=int, help="A state's number on the page; with --moves.")
-@click.option("--moves", type=PAGE, help="A file for a schedule that comes to the state.")
+@click.option("--state", type=int, help="A state's number on the page; with --out.")
+@click.option("--out", "moves", type=PAGE, help="A file for a schedule of moves to the state.")
 @SPECS_OPTION
 @tools
 @shown
@@ -100,12 +100,12 @@ def spec_explore(name: str, state: int | None, moves: Path | None, **options: An
 
     \b
     Example: kraftcheck spec explore groups-join --html groups-join.html
-    Example: kraftcheck spec explore partition-isr --state 137 --moves isr.moves
+    Example: kraftcheck spec explore partition-isr --state 137 --out isr.moves
     """
     from kraftcheck.explore import graph as work
 
     if (state is None) != (moves is None):
-        raise click.UsageError("--state and --moves go together")
+        raise click.UsageError("--state and --out go together")
     to = None if state is None or moves is None else (state, moves)
     return work.show(name, moves=to, **options)
 
@@ -118,7 +118,7 @@ def spec_explore(name: str, state: int | None, moves: Path | None, **options: An
     help="A tier of models, or all; may be repeated; default: small.",
 )
 @click.option("--model", "names", multiple=True, help="A model by name; may be repeated.")
-@click.option("--out", metavar="DIR", type=FOLDER, required=True, help="A folder for them.")
+@click.option("--out", metavar="DIR", type=FOLDER, required=True, help="A folder for the models.")
 @SPECS_OPTION
 @shown
 def spec_export(specs: Path, **options: Any) -> int:
@@ -132,8 +132,8 @@ def spec_export(specs: Path, **options: Any) -> int:
     return work.export(specs, **options)
 
 
-@click.command()
-@click.option("--model", "names", multiple=True, help="A graph by name; may be repeated.")
+@click.command(cls=renaming({"--model": "--graph"}))
+@click.option("--graph", "names", multiple=True, help="A graph by name; may be repeated.")
 @click.option(
     "--tier", "tiers", multiple=True, help="A tier of graphs; may be repeated; default: small."
 )
@@ -155,7 +155,11 @@ def spec_export(specs: Path, **options: Any) -> int:
     help="Number of mutated messages to attempt in each graph; -1: no refusals.",
 )
 @click.option(
-    "--max-edges", type=RUNS, default=5_000_000, show_default=True, help="The largest graph."
+    "--max-edges",
+    type=RUNS,
+    default=5_000_000,
+    show_default=True,
+    help="Largest number of edges of a graph.",
 )
 @click.option(
     "--max-memory",
@@ -163,7 +167,7 @@ def spec_export(specs: Path, **options: Any) -> int:
     type=RUNS,
     default=8192,
     show_default=True,
-    help="Process size in MB.",
+    help="Memory limit of the process in MB.",
 )
 @click.option(
     "--pictures", metavar="FILE", type=FOLDER, help="Only draw life cycles from graphs, as a page."
@@ -176,7 +180,7 @@ def cover(specs: Path, **options: Any) -> int:
     """Drive every edge of TLC's state graphs through the reference.
 
     \b
-    Example: kraftcheck cover --model quorum-one-record
+    Example: kraftcheck cover --graph quorum-one-record
     """
     from kraftcheck import cover as work
 
@@ -191,7 +195,7 @@ PROVED = (
 """What can be proved; docs/proofs.md says under which abstraction."""
 
 
-@click.command()
+@click.command(cls=renaming({"--timeout": "--budget"}))
 @click.option(
     "--property",
     "properties",
@@ -209,11 +213,13 @@ PROVED = (
 @click.option("--bug", "bug_id", metavar="ID", help="Prove the handlers with this known bug.")
 @RULES
 @click.option(
-    "--timeout",
+    "--budget",
+    "timeout",
     type=Real(0.001),
     default=60.0,
     show_default=True,
-    help="Time limit in seconds for each query to the solver; after it, unknown.",
+    metavar="SECONDS",
+    help="Time limit of the solver for each query; after it, unknown.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")
@@ -221,8 +227,8 @@ PROVED = (
 def prove(**options: Any) -> int:
     """Prove safety for any number of epochs, records and messages.
 
-    Of elections and logs in the quorum, also where its voters change; of the high watermark in a
-    partition. docs/proofs.md says exactly what is proved.
+    It covers elections and logs in the quorum, also with changing voters, and the high watermark of
+    a partition. docs/proofs.md has the exact statements.
 
     \b
     Example: kraftcheck prove --property ElectionSafety --nodes 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,9 @@ PAGE = _Page(path_type=Path)
 MOST = 10**9
 RUNS = click.IntRange(1, 10**9)
 
-SEED = click.option("--seed", type=int, default=1, show_default=True, help="The campaign's seed.")
+SEED = click.option(
+    "--seed", type=int, default=1, show_default=True, help="Seed of all random choices."
+)
 BUG = click.option("--bug", metavar="ID", help="Run with this known bug; see `bugs list`.")
 RULES = click.option(
     "--rules", type=FOLDER, metavar="FILE", help="Rules of your own in place of a bug's; see `try`."
@@ -76,7 +78,7 @@ JAVA = click.option("--java", help="The Java launcher; default: JAVA_HOME, or th
 
 
 def renaming(names: Mapping[str, str]) -> type[click.Command]:
-    """A command that still takes options by their old names, and says which are the new ones."""
+    """A command that still takes options by their old names, and prints the new ones."""
 
     class Renaming(click.Command):
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -89,6 +91,19 @@ def renaming(names: Mapping[str, str]) -> type[click.Command]:
             return super().parse_args(ctx, args)
 
     return Renaming
+
+
+class Renamed(click.Choice[str]):
+    """A choice that still takes values by their old names, and prints the new ones."""
+
+    def __init__(self, choices: Sequence[str], old: Mapping[str, str]) -> None:
+        super().__init__(choices)
+        self.old = old
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if new := self.old.get(value):
+            click.echo(f"{COMMAND.strip()}: {value} is called {new} now", err=True)
+        return super().convert(new or value, param, ctx)
 
 
 def shown(verb: Callable[..., int]) -> Callable[..., int]:

@@ -36,7 +36,7 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 
 @click.command()
 @click.option(
-    "--brokers", type=click.IntRange(1, 7), default=3, show_default=True, help="How many."
+    "--brokers", type=click.IntRange(1, 7), default=3, show_default=True, help="Number of brokers."
 )
 @SEED
 @click.option(
@@ -48,17 +48,22 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
     default=0,
     help="Port for `ctl`; 0: any free port.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--speed",
     type=click.IntRange(0, 100),
     default=20,
     show_default=True,
-    help="Virtual seconds for each real second; 0: only on `ctl step`.",
+    help="Virtual seconds for each real second; 0: time passes only on `ctl step`.",
 )
-@click.option("--partitions", type=click.IntRange(1, 100), default=1, help="Of topics, by default.")
 @click.option(
-    "--min-insync-replicas", type=click.IntRange(1, 7), default=1, help="Of topics, by default."
+    "--partitions", type=click.IntRange(1, 100), default=1, help="Default number of partitions."
+)
+@click.option(
+    "--min-insync-replicas",
+    type=click.IntRange(1, 7),
+    default=1,
+    help="Default min.insync.replicas of topics.",
 )
 @click.option("--no-auto-create", is_flag=True, help="Create topics only on request.")
 @click.option(
@@ -155,7 +160,7 @@ def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     """Send a command to a served cluster.
 
-    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, expire,
+    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, heal, stale, fresh, expire,
     move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).
 
     \b

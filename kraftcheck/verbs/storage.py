@@ -34,7 +34,7 @@ def storage() -> None:
     type=click.Choice(("ordered", "free")),
     default="ordered",
     show_default=True,
-    help="Of the renames a prefix has happened, or any subset.",
+    help="After a crash a prefix of the renames is durable (ordered), or any subset (free).",
 )
 @SEED
 @BUG
@@ -61,7 +61,11 @@ def crash(
 
 @storage.command()
 @click.option(
-    "--histories", type=click.IntRange(1), default=100, show_default=True, help="How many."
+    "--histories",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of histories.",
 )
 @click.option(
     "--crashes",

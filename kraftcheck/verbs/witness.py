@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kraftcheck.verbs.models import SPECS_OPTION
-from kraftcheck.verbs.options import FOLDER, JAR, PAGE, RUNS, SEED, THERE, judged
+from kraftcheck.verbs.options import FOLDER, JAR, PAGE, RUNS, SEED, THERE, judged, renaming
 
 DIFFERENTIAL = click.option(
     "--differential",
@@ -86,6 +86,7 @@ def _by_chance(protocol: Any) -> click.Command:
 
     @click.command(
         name,
+        cls=renaming({"--set": "--option"}),
         help=f"""Drive Kafka's {name} by chance: {classes.classes}.
 
         \b
@@ -95,21 +96,21 @@ def _by_chance(protocol: Any) -> click.Command:
     )
     @click.option("--runs", type=RUNS, required=True, help="Number of runs.")
     @SEED
-    @click.option("--moves", type=RUNS, default=300, show_default=True, help="Of each run.")
+    @click.option("--moves", type=RUNS, default=300, show_default=True, help="Moves of each run.")
     @click.option(
         f"--{nodes}",
         "nodes",
         type=click.IntRange(classes.fewest, classes.most),
         default=classes.usual,
         show_default=True,
-        help=f"How many {nodes}.",
+        help=f"Number of {nodes}.",
     )
     @click.option(
-        "--set",
+        "--option",
         "given",
         multiple=True,
-        metavar="OPTION=VALUE",
-        help="An option of all runs, as a schedule has it, such as version=1 of transactions.",
+        metavar="NAME=VALUE",
+        help="An option of all runs, as in a schedule, such as version=1; may be repeated.",
     )
     @click.option("--out", type=FOLDER, required=True, help="The folder for steps and findings.")
     @DIFFERENTIAL
@@ -183,7 +184,7 @@ def _scheduled(path: Path, kafka: Any) -> tuple[Any, Any]:
 @witness.command("bugs")
 @click.argument("names", metavar="PROTOCOL|FILE...", nargs=-1, required=True)
 @click.option(
-    "--out", type=FOLDER, required=True, help="For steps, witness.json, and schedules.md, a table."
+    "--out", type=FOLDER, required=True, help="The folder for steps, witness.json and schedules.md."
 )
 @DIFFERENTIAL
 @kafka
@@ -241,7 +242,7 @@ def witness_cover(specs: Path, names: list[str], tiers: list[str], **options: An
     "--runs", type=RUNS, default=6, show_default=True, help="Number of runs of each kind."
 )
 @SEED
-@click.option("--moves", type=RUNS, default=120, show_default=True, help="Of each run.")
+@click.option("--moves", type=RUNS, default=120, show_default=True, help="Moves of each run.")
 @click.option(
     "--out", type=FOLDER, required=True, help="The folder for steps, versions.json and versions.md."
 )

@@ -13,7 +13,7 @@
 EXTENDS ClassicHandlers, ClassicMember
 
 VARIABLES
-  coordinator,   \* the row of the group's coordinator, whoever it is
+  coordinator,   \* the row of the group's present coordinator
   clients,       \* clients[n]: the row of consumer n
   network        \* answers under way
 
@@ -35,7 +35,7 @@ Handled(m, row) ==
     [] m.type = "ClassicHeartbeat" -> Step_HandleClassicHeartbeat(Coordinator, row, m)
     [] OTHER -> Step_HandleLeaveGroup(Coordinator, row, m)
 
-(* A member has taken a step; what it asks is handled, or lost.             *)
+(* A member has taken a step. Its request is handled, or lost.              *)
 Lift(n, o, isLost) ==
   LET rows == [clients EXCEPT ![n] = o.row] IN
   /\ clients' = rows
@@ -63,7 +63,7 @@ RequestRejoin(n) == LiftMember(n, Step_HandleRequestRejoin(n, clients[n], 0))
 SendJoinGroup(n) == LiftMember(n, Step_HandleSendJoinGroup(n, clients[n], 0))
 RequestTimeout(n) == LiftMember(n, Step_HandleClassicRequestTimeout(n, clients[n], 0))
 
-(* It is told something new.                                                *)
+(* It receives something new.                                               *)
 SendHeartbeat(n) ==
   /\ clients[n].state = "Stable"
   /\ MemberError(coordinator, [source |-> n, generation |-> clients[n].generation]) # "NONE"

@@ -22,9 +22,10 @@
 (*   syncing       whether it waits for its assignment                      *)
 (*   correlation   of the request that waits                                *)
 (*                                                                          *)
-(* Each member is told its id when it first asks (KIP-394): that exchange   *)
-(* is left out.  A member that joins without an id takes the place of what  *)
-(* it was before, which would else be a member until its session ends.      *)
+(* A member receives its id in response to its first request (KIP-394).     *)
+(* This exchange is left out. A member that joins without an id replaces    *)
+(* its former self, which would otherwise stay a member until its session   *)
+(* ends.                                                                    *)
 (***************************************************************************)
 EXTENDS ClassicRules, GroupLog
 
@@ -92,7 +93,8 @@ JoinedBy(row, sent) ==
   IF \E n \in Known(row) : ~row.members[n].joined THEN {Outcome(row, sent)}
   ELSE {[o EXCEPT !.sent = @ \cup sent] : o \in Joined(row)}
 
-(* Everybody is to join: who waits for an assignment gets none.             *)
+(* All members must join. A member that waits for an assignment receives    *)
+(* none.                                                                    *)
 Preparing(row, sent) ==
   LET syncing == {n \in Members : row.members[n].syncing}
       refused == {SyncAnswer(n, row.members[n].correlation, "REBALANCE_IN_PROGRESS", {}) :
@@ -121,11 +123,11 @@ Step_HandleJoinGroup(n, row, m) ==
        [] OTHER -> Preparing(Joining(row, m), {})
 
 -----------------------------------------------------------------------------
-(* G39: they ask for their assignments, which the leader has made.  Of a    *)
-(* group that was loaded nothing is told before all that was loaded is      *)
-(* committed: who asks asks again.                                          *)
+(* G39: members request their assignments, which the leader has computed. A *)
+(* loaded group returns nothing before everything loaded is committed;      *)
+(* members then retry.                                                      *)
 
-(* What is the matter with a member that says it is of a generation.        *)
+(* The error for a request of a member in a generation.                     *)
 MemberError(row, m) ==
   CASE ~row.members[m.source].known -> "UNKNOWN_MEMBER_ID"
     [] m.generation # row.generation -> "ILLEGAL_GENERATION"
@@ -137,7 +139,7 @@ GivenTo(m, n) == UNION {a.partitions : a \in {a \in m.assignments : a.member = n
 WithAssignments(row, m) ==
   [row EXCEPT !.members = [k \in Members |-> [@[k] EXCEPT !.assigned = GivenTo(m, k)]]]
 
-(* All that wait are told.                                                  *)
+(* All waiting members receive their assignments.                           *)
 Settled(row) ==
   Outcome([row EXCEPT !.state = "Stable", !.members = [n \in Members |-> Waiting(@[n])]],
           {SyncAnswer(n, row.members[n].correlation, "NONE", row.members[n].assigned) :
@@ -162,7 +164,7 @@ Step_HandleSyncGroup(n, row, m) ==
        [] IsTold(written) -> {Settled(written)}
        [] OTHER -> {Outcome(written, {})}
 
-(* G3, G40.  An error is told at once.                                      *)
+(* An error is returned at once (G3, G40).                                  *)
 Step_HandleClassicHeartbeat(n, row, m) ==
   LET error == MemberError(row, m) IN
   IF error = "NONE" /\ ~IsTold(row) THEN Unanswered(row, "Unwritten")
@@ -183,7 +185,7 @@ Step_HandleClassicSessionTimeout(n, row, input) ==
   IF ~member.known \/ member.joined \/ member.syncing THEN Disabled
   ELSE Without(row, {input.member})
 
-(* Who is late goes.                                                        *)
+(* Late members are removed.                                                *)
 Step_HandleClassicRebalanceTimeout(n, row, input) ==
   LET late == {k \in Members : IsRebalanceLate(row.state, row.members[k])}
   IN IF late = {} THEN Disabled ELSE Without(row, late)

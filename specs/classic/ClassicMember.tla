@@ -12,9 +12,9 @@
 (*   awaiting      whether a request is in flight, which has the number     *)
 (*   correlation   (numbers wrap)                                           *)
 (*                                                                          *)
-(* Callbacks of the application run within a step.  Who leads makes the     *)
-(* assignments when it hears that all have joined, and sends them with its  *)
-(* request.                                                                 *)
+(* Callbacks of the application run within a step. The leader computes the  *)
+(* assignments when it receives the list of members, and sends them with    *)
+(* its request.                                                             *)
 (***************************************************************************)
 EXTENDS ClassicRules
 
@@ -84,7 +84,7 @@ Step_HandleJoinGroupResponse(n, row, m) ==
 -----------------------------------------------------------------------------
 (* G39, G40: it is assigned its partitions, and lives.                      *)
 
-(* What it has heard of its generation and itself.                          *)
+(* What it has received about its generation and itself.                    *)
 Refused(row, error) ==
   CASE error = "UNKNOWN_MEMBER_ID" -> Reset(row, FALSE)
     [] error = "ILLEGAL_GENERATION" -> Reset(row, TRUE)

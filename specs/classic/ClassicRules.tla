@@ -5,7 +5,7 @@
 (* messages sent, no variables.  A bug is one of these operators replaced   *)
 (* (bugs, `Op <- [ClassicRules] BugOp`).                                    *)
 (*                                                                          *)
-(* Rule ids (G37 ...) are those of docs/groups.md.                          *)
+(* Rule ids (G37 ...) are those of docs/protocol-rules.md.                  *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -26,27 +26,26 @@ NoGeneration == -1   \* of who is no member
 (* G38.                                                                     *)
 NextGeneration(generation) == generation + 1
 
-(* G38.  What a member says of itself is not what it said when it joined.   *)
+(* A member reports other metadata than when it joined (G38).               *)
 ChangesMetadata(member, m) == m.owned # member.owned \/ m.claimed # member.claimed
 
-(* G38.  A member joins again, in a generation that has been joined by all: *)
-(* everybody is to join again.  Else it is told of this generation once     *)
-(* more.                                                                    *)
+(* A member joins again in a generation that all have joined: all must join *)
+(* again. Otherwise it receives this generation again (G38).                *)
 BeginsRebalance(row, m) ==
   CASE row.state = "Completing" -> ChangesMetadata(row.members[m.source], m)
     [] row.state = "Stable" ->
          m.source = row.leader \/ ChangesMetadata(row.members[m.source], m)
     [] OTHER -> TRUE
 
-(* G38, G39.  Who has not joined, or not asked for its assignment, when the *)
-(* time to do so is over.                                                   *)
+(* A member that has not joined, or not requested its assignment, in time   *)
+(* (G38, G39).                                                              *)
 IsRebalanceLate(state, member) ==
   member.known /\ CASE state = "Preparing" -> ~member.joined
                     [] state = "Completing" -> ~member.syncing
                     [] OTHER -> FALSE
 
-(* G3, G39.  An assignment is told when it is committed, and who lives that *)
-(* nothing is new when all is that this was found in.                       *)
+(* An assignment is returned when it is committed. A heartbeat is answered  *)
+(* when everything that it read is committed (G3, G39).                     *)
 IsTold(row) == row.log.leader = <<>>
 
 (* G49.  A group that is loaded: all of them have what was recorded last.   *)
@@ -58,9 +57,10 @@ LoadedState(image) == IF \E n \in Members : image.members[n].known THEN "Stable"
 
 ClaimsOf(claims, p) == {c \in claims : p \in c.owned}
 
-(* Of several that claim a partition, the largest generation owns it; two   *)
-(* of the same both do, and it is given to nobody before they have both     *)
-(* given it up (KAFKA-12984, KAFKA-14639).                                  *)
+(* If several members claim a partition, the one with the largest           *)
+(* generation owns it. If two have the same generation, both own it, and    *)
+(* nobody receives it before both have given it up (KAFKA-12984,            *)
+(* KAFKA-14639).                                                            *)
 OwnersByClaim(claims, p) ==
   {c.member : c \in {c \in ClaimsOf(claims, p) :
                        \A d \in ClaimsOf(claims, p) : d.generation <= c.generation}}
@@ -93,11 +93,12 @@ OwnedWhileJoining(owned) == IF Cooperative THEN owned ELSE {}
 (* G42.  A member that is none any more, or not of this generation.         *)
 OwnedAfterReset(owned) == {}
 
-(* G44.  The generation that a member says its partitions are of: the one   *)
-(* that it joined last.                                                     *)
+(* The generation that a member reports for its partitions is the last one  *)
+(* that it joined (G44).                                                    *)
 ClaimedGeneration(row) == row.generation
 
-(* G44.  Who has given something up joins again, so that others get it.     *)
+(* A member that has given something up joins again, so that others receive *)
+(* it (G44).                                                                *)
 JoinsAgain(owned, assigned) == Cooperative /\ owned \ assigned # {}
 
 (* A response counts only for the request in flight.                        *)

@@ -1,22 +1,22 @@
 --------------------------- MODULE CommitHandlers ---------------------------
 (***************************************************************************)
 (* Groups with the offsets that members commit (G28-G30, G33): membership,  *)
-(* the coordinator's log, its failover, and commits in one piece.  What     *)
-(* GroupOffsets says of one consumer is said here of all of them.           *)
+(* the coordinator's log, its failover, and commits together. GroupOffsets  *)
+(* models one consumer; this module models all of them.                     *)
 (*                                                                          *)
-(* Offsets of one partition are followed, Followed: those of another do not *)
-(* touch them, and no offset touches membership.  A record of the log has   *)
-(* two fields more than GroupHandlers says:                                 *)
+(* Only the offsets of the partition Followed are modelled, because         *)
+(* partitions and membership do not depend on each other's offsets. A       *)
+(* record of the log has two more fields than in GroupHandlers:             *)
 (*                                                                          *)
 (*   offset     what is committed of the partition; 0, too, if nothing is   *)
 (*   since      the epoch in which who has it was given it (KIP-1251)       *)
 (*                                                                          *)
-(* A consumer's row has two more than MembershipClient says:                *)
+(* A consumer's row has two more fields than in MembershipClient:           *)
 (*                                                                          *)
 (*   position   where it is, while it may fetch the partition; NoPosition   *)
 (*              before it has heard what is committed                       *)
 (*   requested  the commit that the application has asked for, or none: its *)
-(*              offset, the epoch in which it was asked for, and whether it *)
+(*              offset, the epoch of the request, and whether it            *)
 (*              is in flight                                                *)
 (*                                                                          *)
 (* Messages: OffsetFetch, OffsetCommit, and their responses.  Records are   *)
@@ -31,7 +31,7 @@ InitialCommitsCoordinator ==
   [leaderEpoch |-> 1, log |-> InitialLog(InitialCommitsGroup), waiting |-> {}]
 
 -----------------------------------------------------------------------------
-(* In the place of what GroupHandlers and MembershipClient say.             *)
+(* These replace operators of GroupHandlers and MembershipClient.           *)
 
 (* A partition that a member is given has the member's epoch.               *)
 WithMemberSince(group, n, after) ==
@@ -51,12 +51,12 @@ InitialCommittingMember ==
 FirstMember ==
   [InitialCommittingMember EXCEPT !.state = "Joining", !.subscribed = Partitions]
 
-(* Who may not fetch any more has no position.                              *)
+(* A consumer that must not fetch has no position.                          *)
 DoingWithPosition(row, sent) ==
   {[row |-> [row EXCEPT !.position = IF Followed \in row.owned THEN @ ELSE NoPosition],
     sent |-> sent, ignored |-> ""]}
 
-(* G25.  What the application has asked for stays asked for.                *)
+(* A requested commit stays requested (G25).                                *)
 FencedCommitting(row) ==
   [InitialCommittingMember EXCEPT
      !.state = "Joining", !.subscribed = row.subscribed, !.correlation = row.correlation,
@@ -69,8 +69,8 @@ Telling(n, m, type, error, epoch, offset) ==
   [type |-> type, source |-> n, destination |-> m.source, error |-> error, epoch |-> epoch,
    offset |-> offset]
 
-(* G28, G33.  While a record is not committed nothing is told: who asks     *)
-(* asks again.                                                              *)
+(* While a record is uncommitted, nothing is returned and consumers retry   *)
+(* (G28, G33).                                                              *)
 Step_HandleOffsetFetch(n, row, m) ==
   LET group == Newest(row.log)
       told(error, offset) == {Telling(n, m, "OffsetFetchResponse", error, m.epoch, offset)}
@@ -79,7 +79,7 @@ Step_HandleOffsetFetch(n, row, m) ==
             Outcome(row, told("STALE_MEMBER_EPOCH", 0))
        [] OTHER -> Outcome(row, told("NONE", Beginning(group)))
 
-(* G30.  An operation with a record; an error is told at once.              *)
+(* An operation with a record. An error is returned at once (G30).          *)
 Step_HandleOffsetCommit(n, row, m) ==
   LET group == Newest(row.log)
       member == group.members[m.source]
@@ -118,14 +118,14 @@ Step_HandleRequestCommit(n, row, input) ==
 
 SentAs(row, sent) == [row EXCEPT !.requested = {[r EXCEPT !.sent = sent] : r \in @}]
 
-(* A member that joins, too, says what it was asked.                        *)
+(* A join also reports the request.                                         *)
 Step_HandleCommitOffsets(n, row, input) ==
   LET asked == {r \in row.requested : ~r.sent} IN
   IF asked = {} THEN {}
   ELSE Doing(SentAs(row, TRUE),
              {Asks(n, "OffsetCommit", StampedEpoch(row, r), r.offset) : r \in asked})
 
-(* No answer came in time: it asks again.                                   *)
+(* No response came in time, so it retries.                                 *)
 Step_HandleCommitTimeout(n, row, input) ==
   IF ~\E r \in row.requested : r.sent THEN {} ELSE Doing(SentAs(row, FALSE), {})
 

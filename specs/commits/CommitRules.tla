@@ -1,9 +1,8 @@
 ----------------------------- MODULE CommitRules ----------------------------
 (***************************************************************************)
-(* Every decision of the offsets that members of a group commit which has a *)
-(* name, beside those of GroupRules (of which StampedEpoch is asked, too):  *)
-(* no messages sent, no variables.  A bug is one of these operators         *)
-(* replaced.                                                                *)
+(* Every named decision about the offsets that members commit, in addition  *)
+(* to GroupRules (StampedEpoch is used too). There are no messages and no   *)
+(* variables. A bug replaces one of these operators.                        *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -24,9 +23,10 @@ AcceptsCommit(group, member, epoch) ==
 (* G3.  A commit is answered when it is committed.                          *)
 IsAnswered(row) == row.log.leader = <<>>
 
-(* G28.  Where who takes the partition begins.                              *)
+(* Where the new owner of the partition begins (G28).                       *)
 Beginning(group) == group.offset
 
-(* G33.  Who asks what is committed is a member in its epoch.               *)
+(* A request for the committed offset comes from a member in its epoch      *)
+(* (G33).                                                                   *)
 TellsOffset(member, epoch) == member.state # "None" /\ epoch = member.epoch
 =============================================================================

@@ -4,7 +4,7 @@
 (* of Groups and CommitHandlers, with less of a network between them.       *)
 (*                                                                          *)
 (* What is left out, and changes no property (docs/groups.md):              *)
-(*  1. What is committed is asked for and heard in one step.                *)
+(*  1. A committed offset is requested and returned in one step.            *)
 (*  2. One commit is in flight, of all members.                             *)
 (*  3. A coordinator commits what it appends in the same step, or stalls:   *)
 (*     then it commits nothing any more.  A commit that comes later is an   *)
@@ -23,7 +23,7 @@ CommitsInit ==
   /\ network = {}
 
 -----------------------------------------------------------------------------
-(* In the place of what Groups says (models/*.cfg).                         *)
+(* These replace operators of Groups (models/*.cfg).                        *)
 
 Of(messages, n) == {m \in messages : m.destination = n}
 
@@ -33,8 +33,8 @@ CommittedAll(outcome) ==
   [outcome EXCEPT !.row.log = Committed(@), !.row.waiting = {},
                   !.sent = @ \cup outcome.row.waiting]
 
-(* What waits for a coordinator that has stalled is not remembered: nobody  *)
-(* is told it.                                                              *)
+(* Requests that wait for a stalled coordinator are forgotten, because they *)
+(* get no response.                                                         *)
 Outcomes(outcome) ==
   LET stalled == [outcome EXCEPT !.row.waiting = {}] IN
   CASE IsLastTenure(outcome.row) -> {CommittedAll(outcome)}
@@ -73,7 +73,7 @@ RequestCommit(n, offset) ==
        clients' = [clients EXCEPT ![n] = o.row]
   /\ UNCHANGED <<coordinator, network>>
 
-(* An answer is heard in the step in which it is told.                      *)
+(* A response arrives in the step that sends it.                            *)
 CommitOffsets(n) ==
   \E asked \in Step_HandleCommitOffsets(n, clients[n], 0) : \E m \in asked.sent :
     \E o \in Step_HandleOffsetCommit(Coordinator, coordinator, m) :
@@ -83,9 +83,9 @@ CommitOffsets(n) ==
           /\ clients' = [clients EXCEPT ![n] = heard]
           /\ UNCHANGED network
 
-(* Another coordinator takes over from one that has stalled (from another   *)
-(* one it would find what that has answered).  Who then has no answer to    *)
-(* wait for asks again.                                                     *)
+(* Another coordinator takes over from a stalled one (otherwise it would    *)
+(* find the other's responses committed). A member that then waits for no   *)
+(* response retries.                                                        *)
 FailOver(tail) ==
   LET unanswered(n) == clients[n].awaiting /\ Of(network, n) = {}
       rows == [n \in Members |->

@@ -1,11 +1,14 @@
 ----------------------- MODULE GroupCommitsProperties ------------------------
 (***************************************************************************)
-(* What is promised of the offsets that members of a group commit, as named *)
-(* properties, beside those of GroupProperties.  Law of this file: no       *)
-(* decision of GroupRules or CommitRules is used.                           *)
+(* Named properties of the offsets that members of a group commit, in       *)
+(* addition to those of GroupProperties. Law of this file: no decision of   *)
+(* GroupRules or CommitRules is used.                                       *)
 (***************************************************************************)
 EXTENDS GroupCommits
 
+(* A member has a position only for a partition that it owns, and a         *)
+(* partition with an owner has the epoch since which it is owned. Misses: a *)
+(* wrong epoch.                                                             *)
 CommitsTypeInv ==
   /\ \A n \in Members : clients[n].position # NoPosition => Followed \in clients[n].owned
   /\ \A group \in Prefixes(coordinator) :
@@ -19,8 +22,9 @@ Committing(n) == {r \in clients[n].requested : r.offset = Now(coordinator').offs
 (* given up others (docs/groups.md).                                        *)
 IsInEpoch(n) == \E r \in Committing(n) : r.epoch = Now(coordinator).members[n].epoch
 
-(* A commit is accepted only of who has the partition, or is in the epoch   *)
-(* in which it asked.                                                       *)
+(* A commit is accepted only from the member that has the partition, or is  *)
+(* in the epoch in which it sent the commit. Misses: which of two members   *)
+(* with the same offset sent it.                                            *)
 CommitByOwnerStep ==
   IsCommitted =>
     \E n \in Members :
@@ -28,10 +32,11 @@ CommitByOwnerStep ==
       \/ Committing(n) # {} /\ Followed \in Has(Now(coordinator).members[n])
 CommitByOwner == [][CommitByOwnerStep]_vars
 
-(* What is committed goes back only for who has had the partition ever      *)
-(* since it asked, or is in that epoch still.  (A member that was refused   *)
-(* by a coordinator whose log is lost then begins anew in the same epoch:   *)
-(* its commits may overtake each other.)                                    *)
+(* A committed offset decreases only by a commit of a member that has had   *)
+(* the partition ever since it sent the commit, or is still in that epoch.  *)
+(* (After a refusal by a coordinator whose log is lost, a member may begin  *)
+(* again in the same epoch, so its own commits may overtake each other.)    *)
+(* Misses: a member that has the partition and goes back.                   *)
 HandoverNoRegressStep ==
   ~IsFailOver /\ Now(coordinator').offset < Now(coordinator).offset
     => \E n \in Members :
@@ -41,14 +46,16 @@ HandoverNoRegressStep ==
               /\ Now(coordinator).since <= r.epoch
 HandoverNoRegress == [][HandoverNoRegressStep]_vars
 
-(* What was answered is committed.                                          *)
+(* A commit is acknowledged only after it is committed. Misses: runs, in    *)
+(* which sending and receiving the response are two steps.                  *)
 CommitDurableStep ==
   \A n \in Members : \A r \in clients[n].requested :
     clients'[n].requested = {} /\ Now(coordinator') # Now(coordinator)
       => coordinator'.log.committed.offset = r.offset
 CommitDurable == [][CommitDurableStep]_vars
 
-(* Who may fetch a partition begins where it is committed.                  *)
+(* A member that begins to fetch a partition begins at the committed        *)
+(* offset. Misses: a wrong commit.                                          *)
 StartAtCommittedStep ==
   \A n \in Members :
     clients[n].position = NoPosition /\ clients'[n].position # NoPosition

@@ -4,10 +4,10 @@
 (***************************************************************************)
 EXTENDS TailLog
 
-(* Nobody who lacks what it found can be elected any more.  Of what others  *)
-(* have behind it that says nothing: the new leader's high watermark may    *)
-(* have been at the end before it led, and then it has cut nobody to its    *)
-(* log (MCPartitionTail; unlike WithCommitted).                             *)
+(* No replica that lacks the loaded records can be elected any more. Other  *)
+(* replicas may have more records after them: the new leader's high         *)
+(* watermark may have been at the end before it led, and then no replica    *)
+(* was truncated to its log (MCPartitionTail; unlike WithCommitted).        *)
 WithFound(log) ==
   LET end == Len(log.leader)
       holding == {t \in log.tails : Len(t) >= end /\ SubSeq(t, 1, end) = log.leader}

@@ -1,6 +1,6 @@
 ------------------------------ MODULE Network -------------------------------
 (***************************************************************************)
-(* The delivery guarantee, behind one interface.                            *)
+(* The delivery guarantee, as one interface.                                *)
 (*                                                                          *)
 (* A message that was sent may be delivered at any later time, any number   *)
 (* of times, in any order, or never: the network is a set that never        *)

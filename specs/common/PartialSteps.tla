@@ -1,10 +1,10 @@
 ---------------------------- MODULE PartialSteps ----------------------------
 (***************************************************************************)
-(* Steps of which only a part was logged.  What was logged of a row, an     *)
-(* input or a message is a record with some of its fields; the others are   *)
-(* hidden, and the step is allowed iff hidden fields with which the spec    *)
-(* allows it exist.  A chain is the steps of one node in their order: hidden*)
-(* fields of its rows are not guessed but follow from the steps before.     *)
+(* Steps of which only a part was logged. A logged row, input or message is *)
+(* a record with some of its fields; the others are hidden. The step is     *)
+(* allowed iff the spec allows it with some values of the hidden fields. A  *)
+(* chain is the steps of one node in order. Hidden fields of its rows are   *)
+(* not guessed, because they follow from the steps before.                  *)
 (*                                                                          *)
 (* A line of a chain is a record of                                         *)
 (*   before, after   what was logged of the rows                            *)
@@ -41,7 +41,7 @@ FitsOutcome(outcome, line) ==
   /\ \A i \in DOMAIN line.ignored : outcome.ignored = line.ignored[i]
   /\ \A i \in DOMAIN line.sent : FitsAll(outcome.sent, line.sent[i])
 
-(* All inputs that are `input` but for the open fields.                     *)
+(* All inputs that equal `input` except in the open fields.                 *)
 RECURSIVE Filled(_, _, _, _, _)
 Filled(n, row, input, open, after) ==
   IF open = <<>> THEN {input}

@@ -1,7 +1,7 @@
 ----------------------------- MODULE ReplicaLog -----------------------------
 (***************************************************************************)
-(* Pure operators on replicated logs.  Nothing here knows of roles, nodes   *)
-(* or messages; the Python twin is reference/kit/log.py.                    *)
+(* Pure operators on replicated logs, independent of roles, nodes and       *)
+(* messages. The Python twin is reference/kit/log.py.                       *)
 (*                                                                          *)
 (* A log is a sequence of entries [epoch, value].  Offsets are 0-based and  *)
 (* end offsets are exclusive, as in Kafka: offset o names log[o + 1].       *)

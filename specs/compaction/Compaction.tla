@@ -31,7 +31,7 @@ EXTENDS CompactionRules
 (*   cleaned         durable: up to here it is clean (the checkpoint)       *)
 (*   covered         durable: what lies before it may be superseded by what *)
 (*                   lies up to here, in a cleaning here or at a leader     *)
-(*   highWatermark   the largest that the cleaner was told                  *)
+(*   highWatermark   the largest that the cleaner knows                     *)
 (*   cleanTo         volatile: up to where it cleans now, or 0              *)
 (*   cleanNext       volatile: the segment that it cleans next              *)
 (*   state           volatile: "Idle", or a coordinator is "Loading" or has *)
@@ -118,8 +118,8 @@ Step_HandleStartCleaning(n, row, input) ==
         [row EXCEPT !.cleanTo = to, !.cleanNext = 0,
                     !.highWatermark = Larger(@, input.highWatermark)])
 
-(* A segment is written anew, and takes the place of the old one.  expired: *)
-(* up to where the time of tombstones is over.                              *)
+(* A segment is written again and replaces the old one. expired: tombstones *)
+(* below this offset may be removed.                                        *)
 Step_HandleCleanSegment(n, row, input) ==
   LET segment == EndOfSegment(row, row.cleanNext)
       end == IF segment > row.cleanTo THEN row.cleanTo ELSE segment

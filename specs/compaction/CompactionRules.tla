@@ -1,9 +1,9 @@
 --------------------------- MODULE CompactionRules ---------------------------
 (***************************************************************************)
-(* Every decision of a broker about a replica of a compacted partition that *)
-(* has a name: what its cleaner may clean, what it keeps, and what is read  *)
-(* of that (LogCleaner, Cleaner, CoordinatorLoaderImpl).  The Python twin   *)
-(* is reference/compaction/rules.py.                                        *)
+(* Every named decision of a broker about a replica of a compacted          *)
+(* partition: what its cleaner may clean, what it keeps, and what a load    *)
+(* reads (LogCleaner, Cleaner, CoordinatorLoaderImpl). The Python twin is   *)
+(* reference/compaction/rules.py.                                           *)
 (*                                                                          *)
 (* Offsets and ends count batches.                                          *)
 (*                                                                          *)
@@ -32,8 +32,8 @@ IsSuperseded(row, at, key) ==
 (* that came by it (KIP-534).  expired: up to where the time is over.       *)
 MayDropTombstone(row, at, expired) == at \in row.aged /\ at <= expired
 
-(* A load goes on at the first batch, behind what it has read, of which     *)
-(* anything is left; or all is read.                                        *)
+(* A load continues at the next batch that still has records, or has read   *)
+(* everything.                                                              *)
 NextToRead(row) ==
   LET unread == {at \in (row.position + 1)..Len(row.log) : row.log[at].kept # {}}
   IN IF unread = {} THEN 0 ELSE CHOOSE at \in unread : \A other \in unread : at <= other

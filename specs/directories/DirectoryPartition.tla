@@ -1,10 +1,10 @@
 ------------------------- MODULE DirectoryPartition -------------------------
 (***************************************************************************)
 (* A partition whose replicas move, on brokers with several log directories *)
-(* that fail (KIP-112, KIP-858), with its records and its controller.  Each *)
-(* step is one of MovingPartition; here is what stands in the place of some *)
-(* of its operators (`replaces` in reference/directories/protocol.py), and  *)
-(* two steps of a broker that are new.                                      *)
+(* that fail (KIP-112, KIP-858), with its records and its controller. Each  *)
+(* step is one of MovingPartition. This module replaces some of its         *)
+(* operators (`replaces` in reference/directories/protocol.py), and adds    *)
+(* two steps of a broker.                                                   *)
 (*                                                                          *)
 (* No rule is written here.  What a broker makes of a replica whose         *)
 (* directory has failed is decided in HostingRules, which see its row as    *)
@@ -17,11 +17,11 @@
 (* there of a replica that was forgotten meanwhile is gone: it would be     *)
 (* stray.                                                                   *)
 (*                                                                          *)
-(* Left out: replicas that move between directories (R21, which is          *)
-(* Hosting's), a broker that starts without one of its directories, one     *)
-(* that stops because nobody hears of a failure, the metadata directory; an *)
-(* answer to AssignReplicasToDirs, which is sent again until the broker     *)
-(* reads of it.                                                             *)
+(* Left out are replicas that move between directories (R21, see Hosting),  *)
+(* a broker that starts without one of its directories, a broker that stops *)
+(* because a failure is not noticed, the metadata directory, and the        *)
+(* response to AssignReplicasToDirs, which is sent again until the broker   *)
+(* reads the change.                                                        *)
 (***************************************************************************)
 EXTENDS MovingPartition, TLC
 
@@ -60,8 +60,8 @@ IsOffline(row) == row.directory # Topic!Unassigned /\ row.directory \notin row.o
 
 Believed(n, row) == row.image.partition.directories[n]
 
-(* The row as that of a broker that hosts a replica: of one topic, since    *)
-(* what is made under the name of a deleted one is another partition.       *)
+(* The row as a row of Hosting, with one topic: a topic with the name of a  *)
+(* deleted one is another partition here.                                   *)
 AsHost(n, row) ==
   [image |-> [topicId |-> IF IsThere(row.image.partition) THEN 1 ELSE 0,
               assigned |-> n \in RangeOf(row.image.partition.replicas),
@@ -100,8 +100,8 @@ PublishInDirectory(n, row) ==
        [] IsOffline(hosted) -> Outcome(hosted, {})
        [] OTHER -> PublishUnderList(n, hosted)
 
-(* R18.  The log stays, and nobody is served from it; who waits is told.  A *)
-(* broker whose last directory fails stops.                                 *)
+(* The log stays and is not served; waiting requests get an error. A broker *)
+(* whose last directory fails stops (R18).                                  *)
 Step_HandleLogDirFailure(n, row, input) ==
   LET failed == [row EXCEPT !.online = @ \ {input.directory}]
       offline == [failed EXCEPT
@@ -124,15 +124,15 @@ CheckpointOnline(n, row, input) ==
 
 StoppedInDirectory(row) == [OnDisk(row) EXCEPT !.directory = row.directory]
 
-(* P22, R20.  A stop is clean where every directory says so.                *)
+(* A shutdown is clean if every directory has the marker (P22, R20).        *)
 StoppedWithAll(row) ==
   Stopped([row EXCEPT
     !.flushed = IF IsOffline(row) THEN @ ELSE EndOffset(row.log),
     !.checkpoint = IF IsOffline(row) THEN @ ELSE row.highWatermark,
     !.cleanShutdown = IF row.online = Directories THEN row.brokerEpoch ELSE Undefined])
 
-(* R18, R20.  What a broker tells of its directories: those that it starts  *)
-(* with, and from then on all that have failed.                             *)
+(* A broker reports the directories with which it starts, and from then on  *)
+(* all failed ones (R18, R20).                                              *)
 RegistrationNaming(n, row) ==
   [type |-> "RegisterBrokerRequest", source |-> n, destination |-> Controller,
    incarnation |-> row.incarnation, previousEpoch |-> row.previousEpoch,
@@ -144,8 +144,8 @@ HeartbeatNaming(n, row) ==
    wantFence |-> row.status = "Starting", wantShutDown |-> row.status = "ShuttingDown",
    failed |-> Directories \ row.online]
 
-(* R16.  The controller is told where the replica is, as long as the        *)
-(* metadata that were read believe it elsewhere.                            *)
+(* A broker reports the replica's directory as long as the metadata that it *)
+(* has read have another one (R16).                                         *)
 Step_HandleSendAssignReplicasToDirs(n, row, input) ==
   LET told == row.directory \in row.online /\ n \in RangeOf(row.image.partition.replicas)
               /\ Believed(n, row) # row.directory
@@ -173,20 +173,20 @@ AlterationInDirectories(row, isr) ==
   LET topic == OfRowInDirectories(row)
   IN {Topic!ChangeOfIsr(topic, row.partition, isr, {}, Topic!Active(topic))}
 
-(* A registration that stands says which directories there are.             *)
+(* A valid registration has the broker's directories.                       *)
 RegisteredWithDirectories(c, row, m) ==
   {IF o.row.offset = row.offset THEN o
    ELSE [o EXCEPT !.row.disks[m.source].online = m.directories] :
      o \in AnswerRegistration(c, row, m)}
 
-(* What a step has written, with what comes behind that in its batch.       *)
+(* The records of a step, with the later ones of its batch.                 *)
 AndThen(before, after, sent, more) ==
   LET batches == {m \in sent : m.type = "MetadataRecords"}
       records == (IF batches = {} THEN <<>> ELSE (CHOOSE m \in batches : TRUE).records) \o more
   IN Committed([after EXCEPT !.offset = before.offset], records, sent \ batches)
 
-(* R19 (handleDirectoriesOffline): behind what a heartbeat changes besides. *)
-(* The end of the batch is what who stops waits for.                        *)
+(* After the other changes of a heartbeat (R19; handleDirectoriesOffline).  *)
+(* A stopping broker waits for the end of the batch.                        *)
 WithoutFailed(before, o, m) ==
   LET b == m.source
       failed == m.failed \cap before.disks[b].online

@@ -62,7 +62,7 @@ WithMember(group, n, after) ==
 WithoutMember(group, n) ==
   [WithMember(group, n, NoMember) EXCEPT !.epoch = BumpedEpoch(@)]
 
-(* G13.  What was kept goes to who joins, under its id.                     *)
+(* The kept partitions go to the joining member, under its id (G13).        *)
 WithReplaced(group, k, n) ==
   LET kept == [group.members[k] EXCEPT !.epoch = JoinEpoch]
   IN [group EXCEPT !.members = [@ EXCEPT ![k] = NoMember, ![n] = kept]]
@@ -123,7 +123,7 @@ Answer(n, m, error, epoch, tells, assigned) ==
    correlation |-> m.correlation, error |-> error, epoch |-> epoch, tells |-> tells,
    assigned |-> IF tells THEN assigned ELSE {}]
 
-(* An error is told at once, though it was found in what is not committed.  *)
+(* An error is returned at once, even if it depends on uncommitted records. *)
 Refused(n, row, m, error) ==
   Outcome(row, {Answer(n, m, error, 0, FALSE, {})})
 
@@ -165,7 +165,8 @@ Leave(n, row, m) ==
               ELSE WithMember(group, m.source, Released(group.members[m.source]))
   IN {Done(row, left, Answer(n, m, "NONE", m.epoch, FALSE, {}))}
 
-(* G13.  Who has the instance id: the member itself, another one, or nobody. *)
+(* The holder of the instance id: the member itself, another one, or nobody *)
+(* (G13).                                                                   *)
 HolderOf(group, n) ==
   LET others == {k \in Members \ {n} : SharesInstance(n, k) /\ group.members[k].state # "None"}
   IN IF others # {} THEN CHOOSE k \in others : TRUE ELSE n

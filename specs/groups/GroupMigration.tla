@@ -12,21 +12,21 @@
 (*   joined        those that have                                          *)
 (*   clients       clients[n]: consumer n; one that has "Joined" waits for  *)
 (*                 all to have joined                                       *)
-(*   told          the members that were told, since the group changed      *)
+(*   told          the members that know, since the group changed           *)
 (*                 last, that there is nothing new                          *)
 (*                                                                          *)
-(* rebalancing, joined, and who has `left` a classic group are known in     *)
-(* memory only: a classic group is recorded when all have joined.  Who has  *)
-(* joined and is killed is among joined still: its coordinator does not     *)
-(* know.                                                                    *)
+(* rebalancing, joined and `left` of a classic group are in memory only: a  *)
+(* classic group is recorded when all have joined. A member that has joined *)
+(* and is killed stays in joined, because its coordinator does not know.    *)
 (*                                                                          *)
-(* A request, its answer and what a consumer does of it are one step, and a *)
-(* record is committed in the step that appends it.  All subscribe to all.  *)
-(* Classic members give up all before they join (eager), or keep what they  *)
-(* have and say so (cooperative): then it is given to nobody else, until    *)
-(* they have heard that it is not theirs any more, gave it up and joined    *)
-(* again.  When all have joined, the leader's assignment is recorded in     *)
-(* that step, and what each had.                                            *)
+(* A request, its response and the consumer's reaction are one step, and a  *)
+(* record is committed in the step that appends it. All members subscribe   *)
+(* to all partitions. Classic members give up everything before they join   *)
+(* (eager), or keep and report what they have (cooperative). In the second  *)
+(* case nobody else receives a partition until its owner has learned that   *)
+(* it must give it up, has done so and has joined again. When all have      *)
+(* joined, the leader's assignment is recorded in that step, with what each *)
+(* member had.                                                              *)
 (***************************************************************************)
 EXTENDS GroupRules
 
@@ -40,9 +40,9 @@ InitialMigration ==
    members |-> [n \in Members |-> NotRecorded], rebalancing |-> FALSE, joined |-> {},
    clients |-> [n \in Members |-> NoConsumer], told |-> {}]
 
-(* The group changes, or a consumer does what it was told.                  *)
+(* The group changes, or a consumer follows its last response.              *)
 Migrating(row) == {[row |-> [row EXCEPT !.told = {}], sent |-> {}, ignored |-> ""]}
-(* A member is told that there is nothing new.                              *)
+(* A member receives the response that nothing is new.                      *)
 Telling(row, n) == {[row |-> [row EXCEPT !.told = @ \cup {n}], sent |-> {}, ignored |-> ""]}
 
 InGroup(row) == {n \in Members : row.members[n].protocol # "None" /\ ~row.members[n].left}
@@ -61,13 +61,14 @@ BalancedOwners(some) ==
         \A m, n \in some : share(owner, m) <= share(owner, n) + 1}
 ShareOf(owner, n) == {p \in Partitions : owner[p] = n}
 
-(* Of these, those that leave the most where it is (KIP-429).               *)
+(* Of these, the targets that move the fewest partitions (KIP-429).         *)
 StickyOwners(row, some) ==
   LET left(owner) == Cardinality({p \in Partitions : p \in row.clients[owner[p]].owned})
       able == BalancedOwners(some)
   IN {owner \in able : \A other \in able : left(other) <= left(owner)}
 
-(* What others said they have when they joined; who has gone fetches nothing. *)
+(* The partitions that others reported when they joined. A member that has  *)
+(* gone fetches nothing.                                                    *)
 ClaimedByOthers(row, n) == UNION {row.clients[k].owned : k \in row.joined \ {n}}
 
 -----------------------------------------------------------------------------
@@ -83,7 +84,7 @@ WithTargets(row) ==
 
 HeldByOthers(row, n) == UNION {Holding(row.members[k]) : k \in InGroup(row) \ {n}}
 
-(* owned: what the member says it has.                                      *)
+(* owned: the partitions that the member reports.                           *)
 Reconciled(row, n, owned) ==
   LET member == row.members[n]
       kept == member.assigned \cap member.target
@@ -96,8 +97,8 @@ Reconciled(row, n, owned) ==
             [row EXCEPT !.members[n].epoch = row.targetEpoch, !.members[n].pending = {},
                         !.members[n].assigned = kept \cup free]
 
-(* G45.  Who was about to join is told to join again.  What a member had    *)
-(* when it joined it may have still.                                        *)
+(* A member that was about to join must join again. A member may still have *)
+(* what it had when it joined (G45).                                        *)
 Upgraded(row) ==
   [row EXCEPT
      !.type = "Consumer", !.targetEpoch = row.epoch, !.rebalancing = FALSE, !.joined = {},
@@ -108,8 +109,8 @@ Upgraded(row) ==
                          !.pending = PendingAfterUpgrade(row.members[n]), !.owned = {}]
        ELSE NotRecorded]]
 
-(* G47.  Nobody of the consumer protocol is left: those who stay are to     *)
-(* join again.                                                              *)
+(* No member of the consumer protocol is left: the others must join again   *)
+(* (G47).                                                                   *)
 Downgraded(row) ==
   LET generation == DowngradedGeneration(row)
       kept(n) == AssignmentAfterDowngrade(row.members[n])

@@ -7,7 +7,7 @@
 (* The row:                                                                 *)
 (*                                                                          *)
 (*   committed     offsets: of a partition, with the time of the commit;    *)
-(*                 anew: of the new topic, while the partition is `renewed` *)
+(*                 anew: of a new topic, while the partition is `renewed`   *)
 (*   group         "Empty", "Rebalancing", "Stable", "Dead" (deleted), since*)
 (*                 when: `since`                                            *)
 (*   now           the time                                                 *)
@@ -16,7 +16,7 @@
 (*                 and what was handed out of it                            *)
 (*   update        of positions: "None", "Asked" for what was committed,    *)
 (*                 "Heard", after which the others are reset                *)
-(*   asked         the partitions that it was asked for                     *)
+(*   asked         the requested partitions                                 *)
 (*   epoch         of the consumer as a member                              *)
 (*   requested     a commit that the application has asked for, with the    *)
 (*                 epoch of that moment, in a set of one; or nothing;       *)
@@ -31,7 +31,7 @@
 (*                 was committed after it                                   *)
 (*   markers       of transactions that have ended, which the coordinator   *)
 (*                 has yet to do: pending offsets are committed, or dropped *)
-(*   deleted       the partitions whose topic was deleted, and made anew    *)
+(*   deleted       the partitions whose topic was deleted and created       *)
 (*                 with its name                                            *)
 (*   renewed       those whose topic was, and the coordinator has not heard *)
 (*                 of it yet                                                *)
@@ -39,7 +39,8 @@
 (* An application that has sent offsets in a transaction commits none       *)
 (* beside it, and gives nothing up before it has ended.                     *)
 (*                                                                          *)
-(* Who has no offset begins with the first record (auto.offset.reset).      *)
+(* Without an offset a consumer begins at the first record                  *)
+(* (auto.offset.reset).                                                     *)
 (***************************************************************************)
 EXTENDS GroupRules
 
@@ -51,7 +52,7 @@ InitialOffsets ==
 
 Having(row) == {[row |-> row, sent |-> {}, ignored |-> ""]}
 
-(* Of one partition: the entry, in a set of one, or none.                   *)
+(* The entry of a partition, as a set of one, or the empty set.             *)
 Of(entries, p) == {each \in entries : each.partition = p}
 Except(entries, p) == {each \in entries : each.partition # p}
 
@@ -62,7 +63,7 @@ Committing(row, some) ==
               time |-> row.now, anew |-> position.partition \in row.renewed] :
             position \in some}]
 
-(* A commit that stands after all that transactions have sent.              *)
+(* A commit that follows everything that transactions have sent.            *)
 Stored(row, p, offset) ==
   [row EXCEPT
      !.committed = Except(@, p) \cup {[partition |-> p, offset |-> offset, time |-> row.now,
@@ -189,7 +190,7 @@ Step_HandleAutoCommit(n, row, input) ==
      ELSE Having(Committing(row, some))
 
 -----------------------------------------------------------------------------
-(* G25, G29, G30: commits that the application asks for, and fences.        *)
+(* Commits that the application requests, and fences (G25, G29, G30).       *)
 
 Requesting(row, p, sends) ==
   LET position == CHOOSE each \in Of(row.positions, p) : TRUE
@@ -208,7 +209,7 @@ Step_HandleAskCommit(n, row, input) ==
 (* ACTION HandleAskTxnOffsets                                               *)
 (* WHO    the consumer                                                      *)
 (* WHAT   The application sends an offset in its transaction, with what it  *)
-(*        knows of its membership (G30, G32).                               *)
+(*        knows about its membership (G30, G32).                            *)
 Step_HandleAskTxnOffsets(n, row, input) ==
   IF Of(row.positions, input.partition) = {} \/ input.partition \in row.revoking
      \/ row.requested # {} \/ ~MayBegin(row)
@@ -357,10 +358,10 @@ Step_HandleDeleteGroup(n, row, input) ==
   IF row.group = "Dead" \/ ~MayDeleteGroup(row) THEN {}
   ELSE Having([row EXCEPT !.group = "Dead", !.since = row.now, !.committed = {}, !.pending = {}])
 
-(* G36: topics that are deleted, and made anew with the same name.  Who has *)
-(* the partition hears of it at once, and has no position then.  If nobody  *)
-(* coordinates the group at that moment (~coordinated), this is seen with   *)
-(* what the next coordinator does once it has loaded.                       *)
+(* Topics that are deleted and created again with the same name (G36). The  *)
+(* owner of the partition learns of it at once and then has no position. If *)
+(* nobody coordinates the group at that moment (~coordinated), the next     *)
+(* coordinator handles the deletion after its load.                         *)
 WithoutPositions(row, p) ==
   [row EXCEPT !.positions = Except(@, p), !.requested = Except(@, p)]
 

@@ -1,7 +1,7 @@
 ----------------------- MODULE GroupOffsetsProperties -----------------------
 (***************************************************************************)
-(* What is promised of offsets, as named properties.  Law of this file: no  *)
-(* decision of GroupRules is used.                                          *)
+(* Named properties of a group's offsets. Law of this file: no decision of  *)
+(* GroupRules is used.                                                      *)
 (***************************************************************************)
 EXTENDS GroupOffsets
 
@@ -9,15 +9,19 @@ VARIABLE offsets   \* the row
 
 PartitionsOf(entries) == {each.partition : each \in entries}
 
-(* Of the topic that has the name now.                                      *)
+(* The committed offsets of the topics that exist now.                      *)
 Current == {each \in offsets.committed : each.partition \in offsets.renewed => each.anew}
 
-(* Nothing is committed that was not handed out.                            *)
+(* Every committed offset is at most the position up to which records were  *)
+(* given to the application. Misses: partitions that the member does not    *)
+(* have, and records that were given and not processed.                     *)
 CommitsHandedOut ==
   \A position \in offsets.positions : \A each \in Current :
     each.partition = position.partition => each.offset <= position.handedOut
 
-(* What is given up was committed as far as it was handed out.              *)
+(* Before a member gives a partition up, it has committed everything that   *)
+(* the application received. Misses: a partition that is taken away without *)
+(* a revocation (a fenced member).                                          *)
 GivenUpIsCommittedStep ==
   \A position \in offsets.positions :
     position.partition \in offsets.revoking \ offsets'.taken =>
@@ -25,8 +29,9 @@ GivenUpIsCommittedStep ==
         each.partition = position.partition /\ each.offset = position.handedOut
 GivenUpIsCommitted == [][GivenUpIsCommittedStep]_offsets
 
-(* Who takes a partition begins where it was committed, if it was; and with *)
-(* the first record of a topic that has no offset.                          *)
+(* A member that takes a partition begins at the committed offset, or at 0  *)
+(* if there is none. Misses: a wrong commit, and the time between reading   *)
+(* the offset and taking the partition.                                     *)
 StartAtCommittedStep ==
   \A position \in offsets'.positions :
     position.partition \notin PartitionsOf(offsets.positions) =>
@@ -35,18 +40,20 @@ StartAtCommittedStep ==
       /\ position.partition \notin PartitionsOf(Current) => position.handedOut = 0
 StartAtCommitted == [][StartAtCommittedStep]_offsets
 
-(* What is committed goes back only for who has the partition.              *)
+(* A committed offset decreases only while the member has the partition.    *)
+(* Misses: a member that has the partition and goes back.                   *)
 HandoverNoRegressStep ==
   \A each \in offsets.committed, later \in offsets'.committed :
     each.partition = later.partition /\ later.offset < each.offset =>
       each.partition \in offsets.taken
 HandoverNoRegress == [][HandoverNoRegressStep]_offsets
 
-(* An offset is forgotten only when the group has been empty as long as it  *)
-(* is to be kept, nobody has committed since and no transaction has sent    *)
-(* another one; or with its topic; or with its group, when that is empty.   *)
 DeletedNow == offsets'.deleted \ offsets.deleted
 GroupDeletedNow == offsets'.group = "Dead" /\ offsets.group # "Dead"
+(* An offset disappears only with its topic, with its empty group, or by    *)
+(* expiry. It expires if the group was empty for the retention time, nobody *)
+(* committed since, and no transaction has a pending offset for the         *)
+(* partition. Misses: offsets that are kept too long.                       *)
 OffsetsKeptStep ==
   \A each \in offsets.committed :
     /\ each.partition \notin PartitionsOf(offsets'.committed)
@@ -58,8 +65,8 @@ OffsetsKeptStep ==
              /\ offsets.now - each.time >= Retention
 OffsetsKept == [][OffsetsKeptStep]_offsets
 
-(* Nothing is left of a topic that is deleted, which one that is made anew  *)
-(* with its name could be taken to have.                                    *)
+(* After the deletion of a topic no state remains that a new topic of the   *)
+(* same name could inherit. Misses: later effects of the deletion.          *)
 NothingOfDeletedStep ==
   /\ DeletedNow \cap PartitionsOf(offsets'.pending) = {}
   /\ (DeletedNow \ offsets.renewed)
@@ -68,9 +75,10 @@ NothingOfDeletedStep ==
         \subseteq PartitionsOf(Current)
 NothingOfDeleted == [][NothingOfDeletedStep]_offsets
 
-(* What a transaction has sent is committed or dropped as its own marker    *)
-(* says, unless it sends another offset, or the topic or group is deleted.  *)
-(* What was committed after it stays.                                       *)
+(* A pending offset is committed or dropped by the marker of its own        *)
+(* producer and transaction, unless the transaction sends another offset or *)
+(* the topic or group is deleted. An offset that was committed later stays. *)
+(* Misses: a marker that never arrives.                                     *)
 PendingByOwnMarkerStep ==
   \A each \in offsets.pending \ offsets'.pending :
     \/ each.partition \in DeletedNow \/ GroupDeletedNow

@@ -1,14 +1,14 @@
 -------------------------- MODULE GroupProperties ---------------------------
 (***************************************************************************)
-(* What consumer groups promise, as named properties.  Law of this file: no *)
-(* decision of GroupRules is used.                                          *)
+(* Named properties of consumer groups. Law of this file: no decision of    *)
+(* GroupRules is used.                                                      *)
 (***************************************************************************)
 EXTENDS Groups
 
 vars == <<coordinator, clients, network>>
 
-(* The group as its coordinator sees it now, and every one that a           *)
-(* coordinator to come may find.                                            *)
+(* Now: the group in the present coordinator's state. Prefixes: all groups  *)
+(* that a next coordinator may find in its log.                             *)
 Now(row) == IF row.log.leader = <<>> THEN row.log.committed
             ELSE row.log.leader[Len(row.log.leader)]
 RecordsOf(records) == {records[i] : i \in 1..Len(records)}
@@ -19,8 +19,9 @@ Prefixes(row) ==
 Has(member) == member.assigned \cup member.pending
 Present(group) == {n \in Members : group.members[n].state # "None"}
 
-(* A member that the coordinator takes for the one that it is.  Of others   *)
-(* nothing is promised: who was fenced may fetch on until it hears of it.   *)
+(* A member that the coordinator knows, in its present or previous epoch.   *)
+(* Nothing is guaranteed for the others: a fenced member may fetch until it *)
+(* learns of it.                                                            *)
 IsCurrent(n) ==
   LET member == Now(coordinator).members[n] IN
   /\ clients[n].state \notin {"Unsubscribed", "Joining", "Fatal"}
@@ -29,6 +30,8 @@ IsCurrent(n) ==
 -----------------------------------------------------------------------------
 (* Types.                                                                   *)
 
+(* Every field of a row has a value of its type. Misses: a value of the     *)
+(* right type that is wrong in this state.                                  *)
 GroupTypeInv ==
   /\ \A group \in Prefixes(coordinator) : \A n \in Members :
        LET member == group.members[n] IN
@@ -43,7 +46,8 @@ GroupTypeInv ==
        /\ row.state \in {"Unsubscribed", "Joining", "Fatal"} => row.owned = {} /\ row.current = {}
        /\ row.state = "Stable" => row.reconciled
 
-(* What the coordinator remembers of partitions is what the records say.    *)
+(* The partitions that a group holds are those that its member records      *)
+(* have. Misses: wrong member records.                                      *)
 HeldIsAssigned ==
   \A group \in Prefixes(coordinator) :
     group.held = UNION {Has(group.members[n]) : n \in Members}
@@ -51,12 +55,14 @@ HeldIsAssigned ==
 -----------------------------------------------------------------------------
 (* Safety: the coordinator.                                                 *)
 
-(* In no log that any coordinator may have, a partition has two owners.     *)
+(* No log that a coordinator may have gives one partition to two members.   *)
+(* Misses: what members fetch (see SingleOwner).                            *)
 ServerSingleOwner ==
   \A group \in Prefixes(coordinator) : \A m, n \in Members :
     m # n => Has(group.members[m]) \cap Has(group.members[n]) = {}
 
-(* No epoch is ahead of the one that it follows.                            *)
+(* No member epoch exceeds the target epoch, and no target epoch exceeds    *)
+(* the group epoch. Misses: an epoch that should have increased.            *)
 EpochsBounded ==
   \A group \in Prefixes(coordinator) :
     /\ group.targetEpoch <= group.epoch
@@ -64,25 +70,28 @@ EpochsBounded ==
          /\ group.members[n].epoch <= group.targetEpoch
          /\ group.members[n].previousEpoch <= group.members[n].epoch
 
-(* A member is given only what it asked for.                                *)
+(* A member has only partitions to which it subscribed. Misses: a partition *)
+(* that a member should have.                                               *)
 AssignedIsSubscribed ==
   \A group \in Prefixes(coordinator) : \A n \in Members :
     group.members[n].assigned \subseteq group.members[n].subscribed
 
-(* A target gives away all that there is of what somebody subscribes to.    *)
+(* A current target assigns every partition to which some member            *)
+(* subscribes. Misses: a target that is never computed.                     *)
 TargetIsWhole ==
   \A group \in Prefixes(coordinator) :
     group.targetEpoch = group.epoch =>
       UNION {group.members[n].target : n \in Members}
         = UNION {group.members[n].subscribed : n \in Members} \ (Growing \ group.grown)
 
-(* An instance id is that of one member.                                    *)
+(* An instance id belongs to at most one member. Misses: the wrong member.  *)
 StaticIdentity ==
   \A group \in Prefixes(coordinator) : \A each \in Static :
     Cardinality({n \in each : group.members[n].state # "None"}) < 2
 
-(* A member that is through has its target, and nobody has more than that   *)
-(* once it is in the target's epoch.                                        *)
+(* In the target's epoch a member has at most its target, and a stable      *)
+(* member exactly its target. Misses: members in an earlier epoch, and      *)
+(* whether they ever reach their target.                                    *)
 AssignedIsTarget ==
   \A group \in Prefixes(coordinator) : \A n \in Members :
     LET member == group.members[n] IN
@@ -94,20 +103,24 @@ AssignedIsTarget ==
 -----------------------------------------------------------------------------
 (* Safety: members.                                                         *)
 
-(* No two members may fetch a partition.                                    *)
+(* No two members that the coordinator counts as members may fetch one      *)
+(* partition. Misses: a fenced member that fetches until it learns of it.   *)
 SingleOwner ==
   \A m, n \in Members :
     m # n /\ IsCurrent(m) /\ IsCurrent(n) => clients[m].owned \cap clients[n].owned = {}
 
-(* A member may fetch only what its coordinator takes it to have.           *)
+(* A member may fetch only partitions that its coordinator attributes to    *)
+(* it. Misses: a fenced member, and a partition that nobody fetches.        *)
 OwnedIsHeld ==
   \A n \in Members : IsCurrent(n) => clients[n].owned \subseteq Has(Now(coordinator).members[n])
 
-(* A member knows of no epoch that is not committed.                        *)
+(* A member has no epoch that is not committed. Misses: an uncommitted      *)
+(* assignment in a committed epoch.                                         *)
 EpochIsCommitted ==
   \A n \in Members : clients[n].epoch <= coordinator.log.committed.targetEpoch
 
-(* A member that has said that it revoked is not waited for.                *)
+(* The coordinator does not wait for a revocation that the member has       *)
+(* already reported. Misses: a member whose report is in flight.            *)
 AckIsHeard ==
   \A n \in Members :
     LET member == Now(coordinator).members[n] IN
@@ -115,21 +128,23 @@ AckIsHeard ==
       /\ clients[n].state = "Stable" /\ ~clients[n].awaiting /\ clients[n].unsent = {}
       /\ clients[n].target = member.assigned)
 
-(* No member gives up that has its instance id for itself.                  *)
+(* A member gives up only if another member may have its instance id.       *)
+(* Misses: a member that is always refused and retries for ever.            *)
 NobodyGivesUp ==
   \A n \in Members :
     clients[n].state = "Fatal" => \E each \in Static : n \in each /\ each # {n}
 
-(* What is kept for a static member that has left for a while, nobody       *)
-(* fetches under its id.                                                    *)
+(* A static member that left temporarily fetches nothing. Misses: other     *)
+(* members that fetch its partitions (see SingleOwner).                     *)
 KeptIsNotFetched ==
   \A n \in Members : Now(coordinator).members[n].epoch = ReleasedEpoch => clients[n].owned = {}
 
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)
 
-(* Epochs of what is committed never go back; a member's does only when it  *)
-(* has been removed meanwhile, or has left for a while.                     *)
+(* Committed epochs never decrease. A member's epoch decreases only if it   *)
+(* was removed meanwhile or left temporarily. Misses: an epoch that should  *)
+(* have increased.                                                          *)
 EpochsMonotonicStep ==
   LET before == coordinator.log.committed
       after == coordinator'.log.committed
@@ -141,12 +156,14 @@ EpochsMonotonicStep ==
                  group.members[n].state = "None"
 EpochsMonotonic == [][EpochsMonotonicStep]_vars
 
-(* A partition is given to a member only when no other one has it, but for  *)
-(* one that it replaces.  (When another coordinator takes over, nothing is  *)
-(* given.)                                                                  *)
+(* Another coordinator takes over.                                          *)
 IsMove ==
   /\ coordinator'.log.committed = coordinator.log.committed
   /\ coordinator'.log.tails = coordinator.log.tails
+(* A member receives a partition only if no other member has it, except one *)
+(* that it replaces. A new coordinator assigns nothing when it takes over.  *)
+(* Misses: what a new coordinator makes of uncommitted records, and a       *)
+(* partition that is withheld for ever.                                     *)
 WithheldStep ==
   LET before == Now(coordinator)
       after == Now(coordinator')
@@ -158,8 +175,9 @@ WithheldStep ==
             /\ after.members[m].state = "None"
 Withheld == [][WithheldStep]_vars
 
-(* A static member is replaced by another one only when it fetches nothing  *)
-(* any more.  (Who was removed may fetch on until it hears of it.)          *)
+(* A static member is replaced only after it has stopped fetching. (A       *)
+(* removed member may fetch until it learns of its removal.) Misses: a      *)
+(* member that is removed and not replaced.                                 *)
 ReplacedHasLeftStep ==
   LET before == Now(coordinator)
       after == Now(coordinator')
@@ -169,10 +187,12 @@ ReplacedHasLeftStep ==
          \A n \in each : before.members[n].state # "None" => clients[n].owned = {}
 ReplacedHasLeft == [][ReplacedHasLeftStep]_vars
 
-(* What a member is told of itself, without an error, is committed.         *)
+(* What a step commits.                                                     *)
 CommittedNow ==
   {coordinator'.log.committed}
     \cup IF coordinator'.log.leader = <<>> THEN RecordsOf(coordinator.log.leader) ELSE {}
+(* A response without an error contains only committed state of the member. *)
+(* Misses: responses with an error.                                         *)
 AnswerAfterCommitStep ==
   \A a \in network' \ network :
     IsAnswer(a) /\ a.error = "NONE" =>

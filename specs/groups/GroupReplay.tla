@@ -17,12 +17,12 @@
 (*   held          the partitions that somebody has, with the epoch in      *)
 (*                 which he took them                                       *)
 (*                                                                          *)
-(* An entry has a key, which is a kind, "Member" or "Current" (assignment), *)
-(* and a member; where nothing exists any more it is a tombstone; away: the *)
-(* member has left for a while, and keeps what it has (G19).  A batch       *)
-(* is what one operation wrote, and has an epoch of its own; the id of a    *)
-(* member is that of the batch in which it joined, or replaced another.     *)
-(* Tombstones stay: a load takes no day (delete.retention.ms).              *)
+(* An entry has a key: a kind, "Member" or "Current" (assignment), and a    *)
+(* member. An entry of something that no longer exists is a tombstone.      *)
+(* away: the member has left temporarily and keeps its partitions (G19). A  *)
+(* batch has the records of one operation, and an epoch of its own. A       *)
+(* member's id is the batch in which it joined or replaced another.         *)
+(* Tombstones stay, because no load takes a day (delete.retention.ms).      *)
 (***************************************************************************)
 EXTENDS GroupRules
 
@@ -63,8 +63,8 @@ WithTombstone(row, entry) ==
      THEN [row EXCEPT !.held = Without(row, entry.member), !.members[entry.member] = left]
      ELSE IF IgnoresOrphan THEN row ELSE FailedLoad(row)
 
-(* The epoch that an entry says: that of its batch, or that of a member     *)
-(* that leaves for a while.                                                 *)
+(* The epoch of an entry: its batch's, or that of a member that leaves      *)
+(* temporarily.                                                             *)
 EpochIn(entry) == IF entry.away THEN ReleasedEpoch ELSE entry.epoch
 
 WithAssignment(row, entry) ==
@@ -110,7 +110,7 @@ NextBatch(row) ==
       first == CHOOSE i \in unread : \A j \in unread : i <= j
   IN Kept(row.entries, {i \in unread : row.entries[i].epoch = row.entries[first].epoch})
 
-(* What is known of a member by who has read all.                           *)
+(* The state of a member after the whole log is read.                       *)
 KnownOf(entries, n) ==
   LET of(kind) == {i \in 1..Len(entries) :
                      entries[i].kind = kind /\ entries[i].member = n /\ IsLastOfKey(entries, i)

@@ -1,7 +1,7 @@
 ----------------------- MODULE GroupReplayProperties ------------------------
 (***************************************************************************)
-(* What a broker promises of the group's log, as named properties.  Law of  *)
-(* this file: no decision of GroupRules is used.                            *)
+(* Named properties of a broker that loads a group's log. Law of this file: *)
+(* no decision of GroupRules is used.                                       *)
 (***************************************************************************)
 EXTENDS GroupReplay
 
@@ -14,13 +14,17 @@ LastEntry(kind, n) ==
   IN IF places = {} THEN [exists |-> FALSE]
      ELSE loader.entries[CHOOSE i \in places : \A j \in places : j <= i]
 
-(* Who leads, and has heard of it, has a coordinator; nobody else has one.  *)
+(* When all elections and resignations are handled, a broker has a          *)
+(* coordinator exactly if it leads. Misses: brokers with events that wait.  *)
 Coordinated == loader.events = {} => loader.leads = (loader.state # "Inactive")
 
-(* No load fails.                                                           *)
+(* No load fails. Misses: a load that ends in a wrong state (see            *)
+(* ReplayEqual).                                                            *)
 LoadSucceeds == loader.state # "Failed"
 
-(* A coordinator knows what the log says, whatever was cleaned when.        *)
+(* An active coordinator has exactly the state that the log implies,        *)
+(* whatever was cleaned meanwhile. Misses: coordinators that are still      *)
+(* loading, and a wrong log.                                                *)
 ReplayEqual ==
   loader.leads /\ loader.events = {} /\ loader.state = "Active" =>
     /\ \A n \in Members :

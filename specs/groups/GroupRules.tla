@@ -5,9 +5,9 @@
 (* variables.  A bug is one of these operators replaced (bugs,              *)
 (* `Op <- [GroupRules] BugOp`).                                             *)
 (*                                                                          *)
-(* Rule ids (G3 ...) are those of docs/groups.md.  Where Apache Kafka 4.3.1 *)
-(* decides otherwise, the correct rule stands here and Kafka's is an        *)
-(* overlay (Z100, Z102, Z108, Z109).                                        *)
+(* Rule ids (G3 ...) are those of docs/protocol-rules.md. Where Apache      *)
+(* Kafka 4.3.1 decides otherwise, this file has the correct rule, and       *)
+(* Kafka's is an overlay (Z100, Z102, Z108, Z109).                          *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)
@@ -19,14 +19,15 @@ CONSTANTS
   Partitions,   \* of the topics that they subscribe to; each is a topic of its own
   Static,       \* the instance ids: of each, the consumers that have it; {}: nobody has one
   Growing       \* the partitions that come (a topic grows, or a regex finds another) and go (it
-                \* is deleted; one that is made anew has another id, and is another here)
+                \* is deleted; one that is created again has another id, and is another here)
 
 JoinEpoch == 0     \* of a heartbeat that joins
 LeaveEpoch == -1   \* of one that leaves
 Unknown == -1      \* no previous epoch
 ReleasedEpoch == -2   \* of a static member that has left for a while
 
-(* What a heartbeat says only when it has changed, or when all is said.     *)
+(* The fields that a heartbeat contains only if they have changed, or if it *)
+(* reports everything.                                                      *)
 AllFields == {"RebalanceTimeout", "Subscription", "Owned"}
 
 Holding(member) == member.assigned \cup member.pending
@@ -34,12 +35,12 @@ Holding(member) == member.assigned \cup member.pending
 -----------------------------------------------------------------------------
 (* Coordinator: runtime.                                                    *)
 
-(* G3.  What needs no record is answered when all is committed that it was  *)
-(* computed from: of this coordinator, or of one before it.                 *)
+(* An operation without records is answered when everything that it read is *)
+(* committed, also records of an earlier coordinator (G3).                  *)
 WaitsForWritten(row) == row.log.leader # <<>>
 
-(* G5, G7.  Who waits for an answer when another coordinator takes over     *)
-(* gets none from it: it may lack what was to be answered.                  *)
+(* Requests that wait when another coordinator takes over get no response   *)
+(* from it, because it may lack the records (G5, G7).                       *)
 WaitingAfterMove(waiting) == {}
 
 -----------------------------------------------------------------------------
@@ -50,15 +51,16 @@ AcceptsPreviousEpoch(member, m) ==
   /\ m.epoch = member.previousEpoch
   /\ "Owned" \in m.given /\ m.owned \subseteq member.assigned
 
-(* G13.  Of a member that joins and is known: its answer was lost.  Kafka   *)
-(* refuses it to a static one, who gives up then (Z100).                    *)
+(* A known member that joins again has lost a response. Kafka refuses a     *)
+(* static one, which then gives up (G13; Z100).                             *)
 JoinError(member) == "NONE"
 
 (* G13.  Whether two consumers have one instance id.                        *)
 SharesInstance(m, n) == \E each \in Static : {m, n} \subseteq each
 
-(* G13.  Of a heartbeat under an instance id that another member has, the   *)
-(* holder.  Who has left for a while is replaced by who joins.              *)
+(* The error for a heartbeat under an instance id that another member, the  *)
+(* holder, has. A joining member replaces a holder that has left            *)
+(* temporarily (G13).                                                       *)
 InstanceError(holder, m) ==
   CASE m.epoch # JoinEpoch -> "FENCED_INSTANCE_ID"
     [] holder.epoch # ReleasedEpoch -> "UNRELEASED_INSTANCE_ID"
@@ -99,7 +101,7 @@ IsFree(group, member, p) == p \notin group.held \/ p \in member.pending
 (* G16.  What is held after a member has changed.                           *)
 HeldAfter(held, before, after) == (held \ Holding(before)) \cup Holding(after)
 
-(* G17.  The member says what it has, and these are not among it.           *)
+(* The member reports its partitions, and these are not among them (G17).   *)
 HasRevoked(partitions, m) == "Owned" \in m.given /\ m.owned \cap partitions = {}
 
 (* G16.  Whether a member has to revoke before anything else; retargeted:   *)
@@ -119,15 +121,15 @@ IsRevocationLate(member) == member.state = "Unrevoked"
 -----------------------------------------------------------------------------
 (* A broker that loads the log.                                             *)
 
-(* G6, G7.  An election or resignation that is heard of after a newer one.  *)
+(* An election or resignation that arrives after a newer one (G6, G7).      *)
 IsOutdatedEvent(row, event) == event.epoch <= row.epoch
 
 (* G6.  A log is read to its end.                                           *)
 IsLoaded(position, endOffset) == position = endOffset
 
-(* G50.  Who still seems to have a partition was relieved of it by an entry *)
-(* that was cleaned away, if who takes it has a newer epoch, or has left    *)
-(* for a while since he took it.                                            *)
+(* The partition still seems to have an owner, but a cleaned record has     *)
+(* released it. This is so if the new owner has a newer epoch, or has left  *)
+(* temporarily since it took the partition (G50).                           *)
 MayTake(heldEpoch, epoch) == heldEpoch < epoch \/ epoch = ReleasedEpoch
 
 (* G50.  Whether a partition is free that a member had in an epoch; shared: *)
@@ -155,18 +157,18 @@ KeepsChanged == TRUE
 (* (group.consumer.migration.policy).                                       *)
 MigratesBack(row) == row.policy = "Bidirectional"
 
-(* G47.  The generation in which a group goes back: none that a member      *)
-(* knows, so that each joins again, whoever coordinates it then.  Kafka     *)
-(* takes the group epoch, and tells them from memory (Z180).                *)
+(* The generation of a downgraded group: none that a member knows, so each  *)
+(* member joins again under any coordinator. Kafka uses the group epoch,    *)
+(* and keeps the need to join in memory (G47; Z180).                        *)
 DowngradedGeneration(row) == BumpedEpoch(row.epoch)
 
-(* G47.  What is recorded as a member's own when a group goes back: what it *)
-(* has.  Kafka records what was to be its own, and others may have (Z181).  *)
+(* A downgraded group records the partitions that each member has. Kafka    *)
+(* records the targets, which others may still have (G47; Z181).            *)
 AssignmentAfterDowngrade(member) == Holding(member)
 
-(* G45.  What a classic member may have still of what it had when it joined *)
-(* last, as it has not heard perhaps that it is not its own any more.       *)
-(* Kafka forgets it (Z210).                                                 *)
+(* The partitions that a classic member may still have from its last join,  *)
+(* as perhaps it has not learned that it must give them up. Kafka forgets   *)
+(* them (G45; Z210).                                                        *)
 PendingAfterUpgrade(member) == member.owned \ member.assigned
 
 (* G46.  Whether a classic member is to join again: the group has changed,  *)
@@ -189,32 +191,32 @@ Committable(position) == position.handedOut
 (* G24.  Of a partition that is being given up nothing is handed out.       *)
 MayHandOut(row, p) == p \notin row.revoking
 
-(* G28.  What is reset of those without a position: what was asked for, and *)
-(* had no offset.                                                           *)
+(* The partitions to reset: those whose offset was requested and that have  *)
+(* none (G28).                                                              *)
 ToReset(row, rest) == row.asked \cap rest
 
-(* G29.  Kafka stamps a commit when it is sent, also a member that was      *)
-(* fenced since it was asked for, and joined again (Z108).                  *)
+(* The epoch of a commit. Kafka takes the epoch at sending, even if the     *)
+(* member was fenced after the request and has joined again (G29; Z108).    *)
 StampedEpoch(row, request) == request.epoch
 
-(* G32.  A transaction has ended when the coordinator has done what its     *)
-(* marker says, so that the next one begins after that (KAFKA-17507).       *)
+(* A transaction has ended when the coordinator has applied its marker, so  *)
+(* the next one begins after that (G32; KAFKA-17507).                       *)
 IsMarkerAnswered(row) == \A marker \in row.markers : marker.producer # Own
 
 (* G32.  The offsets that a marker commits or drops: those of its own       *)
 (* producer (OffsetMetadataManager.replayEndTransactionMarker).             *)
 OfMarker(row, marker) == {each \in row.pending : each.producer = marker.producer}
 
-(* G32.  Whether a transaction's offset becomes the group's when it is      *)
-(* committed: its record stands after that of the group's offset.           *)
+(* Whether a transaction's offset becomes the group's at its commit: its    *)
+(* record is after the record of the group's offset (G32).                  *)
 IsNewest(each) == ~each.overtaken
 
 (* G30.  Whether offsets of a transaction are accepted: they carry the      *)
 (* epoch of their member, which may have been fenced since (KIP-447).       *)
 AcceptsTxnOffsets(row, request) == request.epoch = row.epoch
 
-(* G33.  Whether a partition's offset may be told: no transaction is to     *)
-(* change it.                                                               *)
+(* Whether a partition's offset may be returned: no transaction may change  *)
+(* it (G33).                                                                *)
 IsStableOffset(row, p) == \A each \in row.pending : each.partition # p
 
 (* G35.  Kafka counts from the commit in groups of the consumer protocol    *)
@@ -241,9 +243,9 @@ ForgetsWhenLoaded == TRUE
 (* topic id (OffsetMetadataManager.onTopicsDeleted).                        *)
 GoesWithTopic(each) == ~each.anew
 
-(* G33, G36.  Whether an offset is returned to a member that asks for the   *)
-(* partition by topic id: not one of the deleted topic of that name         *)
-(* (OffsetMetadataManager.isMismatchedTopicId).                             *)
+(* Whether an offset is returned to a request with a topic id: not the      *)
+(* offset of a deleted topic of the same name (G33, G36;                    *)
+(* OffsetMetadataManager.isMismatchedTopicId).                              *)
 IsOfTopic(row, each) == each.partition \in row.renewed => each.anew
 
 (* G37.  A group is deleted on request only when it is empty                *)
@@ -253,19 +255,20 @@ MayDeleteGroup(row) == row.group = "Empty"
 -----------------------------------------------------------------------------
 (* Member.                                                                  *)
 
-(* G23.  What a member says it has.  Kafka's says what it has acknowledged  *)
-(* (Z109): what it is about to take is then free for others.                *)
+(* The partitions that a member reports. Kafka reports the acknowledged     *)
+(* ones, so those that the member is about to take are free for others      *)
+(* (G23; Z109).                                                             *)
 Report(row) == row.current \cup row.target \cup row.reconciling
 
 (* G23.  A response counts only for the request in flight.                  *)
 IsAwaited(row, m) == row.awaiting /\ m.correlation = row.correlation
 
-(* G23.  What the next heartbeat says after one that failed.                *)
+(* The fields of the next heartbeat after a failed one (G23).               *)
 UnsentAfterFailure(unsent) == AllFields
 
 (* G19.  With which epoch a consumer leaves: a static one for a while.      *)
 EpochOfLeaving(n) == IF n \in UNION Static THEN ReleasedEpoch ELSE LeaveEpoch
 
-(* G25.  What a member that was fenced may go on to fetch.                  *)
+(* The partitions that a fenced member may continue to fetch (G25).         *)
 OwnedAfterFence(owned) == {}
 =============================================================================

@@ -15,7 +15,7 @@
 EXTENDS GroupHandlers, MembershipClient
 
 VARIABLES
-  coordinator,   \* the row of the group's coordinator, whoever it is
+  coordinator,   \* the row of the group's present coordinator
   clients,       \* clients[n]: the row of consumer n
   network        \* answers under way; heartbeats that arrive late
 
@@ -31,8 +31,8 @@ IsAnswer(m) == m.type = "GroupHeartbeatResponse"
 Expected(messages, rows) ==
   {m \in messages : IsAnswer(m) => rows[m.destination].awaiting}
 
-(* Of the answers that wait for a commit.  Where somebody looks at who      *)
-(* waits (Z95), a model remembers all.                                      *)
+(* The responses that wait for a commit. If a rule uses them (Z95), the     *)
+(* model keeps all.                                                         *)
 Remembered(waiting, rows) == Expected(waiting, rows)
 All(waiting, rows) == waiting
 
@@ -57,7 +57,7 @@ LiftMember(n, outcomes) ==
 -----------------------------------------------------------------------------
 (* Heartbeats.                                                              *)
 
-(* The member has nothing to say, and is told nothing new.                  *)
+(* The member has nothing to report, and receives nothing new.              *)
 IsIdle(row, m, outcome) ==
   /\ outcome.row.log = coordinator.log
   /\ m.given = {} /\ row.state # "Acknowledging"
@@ -121,7 +121,7 @@ DeleteTopic(p) ==
                                          [type |-> "DeleteTopic", partition |-> p]))
 GroupCommit == LiftCoordinator(Step_HandleGroupCommit(Coordinator, coordinator, 0))
 
-(* Answers under way are lost: who was told nothing asks again.             *)
+(* Responses in flight are lost; their receivers retry.                     *)
 MoveCoordinator(tail) ==
   LiftCoordinator(Step_HandleMoveCoordinator(Coordinator, coordinator,
                                              [type |-> "MoveCoordinator", tail |-> tail]))

@@ -4,10 +4,10 @@
 (* snapshots, in directories that fail and between which the replica moves. *)
 (* Twin: reference/hosting/handlers.py.                                     *)
 (*                                                                          *)
-(* The row has the committed metadata as well, as far as this broker is     *)
-(* concerned; the controller is inputs that change it.  What the broker     *)
-(* tells of its directories is accepted at once, where the topic and the    *)
-(* assignment are those that it knows.                                      *)
+(* The row also has the committed metadata that concern this broker; the    *)
+(* controller is inputs that change them. A report of the broker about its  *)
+(* directories is accepted at once, if topic and assignment are those that  *)
+(* the broker knows.                                                        *)
 (*                                                                          *)
 (* Left out: epochs of brokers, fetches and records (a log has all that was *)
 (* acknowledged or not), a clean stop, and a future log that a start finds  *)
@@ -21,7 +21,7 @@ EXTENDS HostingRules
 (*                    broker: topicId (0: there is no topic), assigned,     *)
 (*                    directory (in which the controller believes the       *)
 (*                    replica), leads, inIsr, leaderEpoch, partitionEpoch   *)
-(*   topicsMade       so many ids were given                                *)
+(*   topicsMade       number of ids used                                    *)
 (*   acknowledged     whether the topic has records that were acknowledged  *)
 (*   running          whether there is a process                            *)
 (*   published        whether it has been given an image (V26)              *)
@@ -79,8 +79,8 @@ WithoutLead(image) ==
 WithoutLog(logs, directory) == {log \in logs : log.directory # directory}
 WithLog(logs, log) == WithoutLog(logs, log.directory) \cup {log}
 
-(* The controller hears where the replica is, if it is still the one that   *)
-(* it knows.                                                                *)
+(* The controller records the replica's directory, if it is still the       *)
+(* replica that it knows.                                                   *)
 Told(row, directory) ==
   LET image == row.image
   IN IF /\ image.assigned /\ image.topicId = row.replica.topicId
@@ -111,7 +111,7 @@ Step_HandleTopicDeleted(n, row, input) ==
   If(row.image.topicId # 0,
      [row EXCEPT !.image = NoImage, !.acknowledged = FALSE, !.aborted = Undefined])
 
-(* Who leaves takes a leader epoch with it (R3).                            *)
+(* The removal of a replica raises the leader epoch (R3).                   *)
 Moved(image) ==
   [Newer(image, image.assigned) EXCEPT
     !.assigned = ~@, !.directory = Unassigned, !.leads = FALSE, !.inIsr = FALSE]
@@ -152,7 +152,7 @@ Step_HandleAcknowledge(n, row, input) ==
 -----------------------------------------------------------------------------
 (* What the broker applies.                                                 *)
 
-(* The log goes with the replica, if it can be reached.                     *)
+(* The log is deleted with the replica, if it is reachable.                 *)
 Removed(row) ==
   CASE row.replica.state = "Offline" /\ ~ForgetsOffline(row) -> row
     [] row.replica.state = "Offline" -> WithoutFuture([row EXCEPT !.replica = NoReplica])
@@ -180,9 +180,9 @@ Hosts(row, topicId, directory, state) ==
 
 Least(directories) == CHOOSE d \in directories : \A e \in directories : d <= e
 
-(* R20.  The log that is there is taken, or one is made.  Of two the one is  *)
-(* taken where the controller believes the replica, and the other goes.  A   *)
-(* future log takes its place, or the move goes on (R21).                    *)
+(* An existing log is used, or a new one created. Of two logs the one in    *)
+(* the directory that the controller has recorded is used, and the other    *)
+(* deleted (R20). A future log is promoted, or the move continues (R21).    *)
 Created(row) ==
   LET image == row.image
       old == row.replica
@@ -221,8 +221,8 @@ Applied(row, bySnapshot) ==
        [] left.replica.state = "Online" -> Updated(left, bySnapshot)
        [] OTHER -> Created(left)
 
-(* V28.  If what was aborted is applied, what the broker would tell of it   *)
-(* is refused.                                                              *)
+(* If an aborted transaction is applied, the broker's report about it is    *)
+(* refused (V28).                                                           *)
 Read(row, bySnapshot) ==
   LET image == IF ReadsAborted(row, bySnapshot) THEN Moved(row.image) ELSE row.image
       after == Applied([row EXCEPT !.image = image], bySnapshot)
@@ -239,8 +239,8 @@ Step_HandleLoadSnapshot(n, row, input) == If(row.running, Read(row, TRUE))
 -----------------------------------------------------------------------------
 (* Directories: R18, R19, R21.                                              *)
 
-(* The replica stays where it is, and the controller hears of it if it      *)
-(* believes otherwise.                                                      *)
+(* The replica stays in its directory, and the broker reports it if the     *)
+(* controller has recorded another.                                         *)
 WithoutMove(row) ==
   IF TakesBackAssignment(row) THEN Told(WithoutFuture(row), row.replica.directory)
   ELSE WithoutFuture(row)
@@ -295,8 +295,8 @@ Step_HandleHostCrash(n, row, input) ==
      [row EXCEPT !.running = FALSE, !.published = FALSE, !.applied = NoImage,
                  !.replica = NoReplica, !.futureAssigned = FALSE])
 
-(* C3, C10, R20.  Whoever registers anew is out of the ISR, unless it is    *)
-(* the last member.                                                         *)
+(* A broker that registers again leaves the ISR, unless it is the last      *)
+(* member (C3, C10, R20).                                                   *)
 Step_HandleHostRestart(n, row, input) ==
   LET failed == Directories \ input.directories
       reached == \E log \in row.logs : log.directory \in input.directories

@@ -5,8 +5,8 @@
 (* and in which directory it is (KIP-858).  The Python twin is              *)
 (* reference/hosting/rules.py.                                              *)
 (*                                                                          *)
-(* Rule ids are those of docs/reconfiguration.md.  bySnapshot says in which *)
-(* form the metadata come; a correct rule does not care.                    *)
+(* Rule ids are those of docs/protocol-rules.md. bySnapshot says whether    *)
+(* the metadata come as a snapshot; a correct rule does not depend on it.   *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)
@@ -27,7 +27,7 @@ Undefined == -1   \* no epoch
 (* R13.  The replica is one of a topic that there is no more.               *)
 IsOfDeletedTopic(row, bySnapshot) == row.replica.topicId # row.image.topicId
 
-(* R6, V27.  The topic is there, and the broker is none of its replicas.    *)
+(* The topic exists, and the broker is none of its replicas (R6, V27).      *)
 HasLeft(row, bySnapshot) ==
   row.replica.topicId = row.image.topicId /\ ~row.image.assigned
 
@@ -35,8 +35,8 @@ HasLeft(row, bySnapshot) ==
 (* it was made of.                                                          *)
 ClearsPending(row, bySnapshot) == row.image.partitionEpoch > row.replica.partitionEpoch
 
-(* R13.  A log of another topic of that name, or of one that the broker is  *)
-(* to have no replica of (KAFKA-14616).                                     *)
+(* A log of another topic of that name, or of a topic of which the broker   *)
+(* has no replica (R13; KAFKA-14616).                                       *)
 IsStray(log, image) == log.topicId # image.topicId \/ ~image.assigned
 
 (* V28.  What an aborted transaction has is no part of the metadata,        *)
@@ -57,9 +57,9 @@ MayCreate(row) ==
   /\ ~(row.replica.state = "Offline" /\ row.replica.topicId = row.image.topicId)
   /\ row.image.directory = Unassigned \/ row.image.directory \in row.online
 
-(* R21.  Whether a future log becomes the replica.  It was at the replica's *)
-(* end once, and the controller was told; but records may have come since,  *)
-(* so both ends are compared again.                                         *)
+(* Whether a future log becomes the replica. It was at the replica's end    *)
+(* once, and the controller has recorded that. Records may have been        *)
+(* appended since, so both ends are compared again (R21).                   *)
 PromotesFuture(row) == row.futureAssigned /\ row.futureCaughtUp
 
 (* R21.  Whether a start takes the future log for the replica: where the    *)
@@ -67,7 +67,7 @@ PromotesFuture(row) == row.futureAssigned /\ row.futureCaughtUp
 (* 4.3.1 does not compare the ends.                                         *)
 RecoversFuture(row) == row.future = row.image.directory /\ row.futureCaughtUp
 
-(* R21 (KAFKA-16297).  Whether the controller is told when a replica that   *)
-(* it was told of is not promoted.                                          *)
+(* Whether the broker takes back the assignment of a future replica that is *)
+(* not promoted (R21; KAFKA-16297).                                         *)
 TakesBackAssignment(row) == row.futureAssigned
 =============================================================================

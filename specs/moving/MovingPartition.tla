@@ -1,21 +1,21 @@
 --------------------------- MODULE MovingPartition ---------------------------
 (***************************************************************************)
 (* A partition whose replicas move, with its records, brokers and           *)
-(* controller (KIP-455).  Each step is one of a partition; here is what     *)
-(* stands in the place of some of its operators (`replaces` in              *)
-(* reference/moving/protocol.py).  One change of the partition, and what an *)
-(* administrator asks for, is that of the controller of a topic             *)
-(* (Reassignments), which sees this controller's row as its own.            *)
+(* controller (KIP-455). Each step is one of a partition. This module       *)
+(* replaces some of its operators (`replaces` in                            *)
+(* reference/moving/protocol.py). A change of the partition, and an         *)
+(* administrator's request, is a step of the controller of a topic          *)
+(* (Reassignments), which uses this controller's row as its own.            *)
 (*                                                                          *)
 (* Replicas are all brokers of the cluster, which have a row each.          *)
 (* Python twin: reference/moving/handlers.py.                               *)
 (*                                                                          *)
-(* A partition is one of a topic with an id: when the topic is deleted it   *)
-(* is gone for good, and what is made under the name again is another       *)
-(* partition.  Of its topic it knows itself alone, so that a topic is made  *)
-(* where its first partition is, and one that is added is made likewise;    *)
-(* what depends on the others (names, how many replicas, whether a broker   *)
-(* may stop) is asked where all are known.                                  *)
+(* A partition belongs to a topic with an id. When the topic is deleted,    *)
+(* the partition is gone for good; a topic created again under the name has *)
+(* another partition. A partition knows only itself of its topic. So        *)
+(* creating a topic and adding a partition are the same step. Conditions on *)
+(* the other partitions (names, number of replicas, whether a broker may    *)
+(* stop) are checked where all are known.                                   *)
 (*                                                                          *)
 (* Left out: a list shorter than min.insync.replicas, several directories   *)
 (* of a broker.                                                             *)
@@ -43,13 +43,13 @@ InitialMovingPartition ==
    replicas |-> FirstReplicas, adding |-> {}, removing |-> {},
    directories |-> [b \in Brokers |-> IF b \in RangeOf(FirstReplicas) THEN 1 ELSE 0]]
 
-(* R10, R12.  The partition is one of a topic that exists, or of one that   *)
-(* is gone.                                                                 *)
+(* The partition belongs to an existing topic, or to a deleted one (R10,    *)
+(* R12).                                                                    *)
 IsThere(partition) == partition.replicas # <<>>
 WasDeleted(partition) == ~IsThere(partition) /\ partition.partitionEpoch > 0
 
-(* What is left of it says when it was deleted, so that nothing older is    *)
-(* taken for newer.  In Kafka that is a record of its own                   *)
+(* The remaining state has the epoch of the deletion, so nothing older      *)
+(* counts as newer. In Kafka the deletion is a record of its own            *)
 (* (RemoveTopicRecord).                                                     *)
 Deleted(partition) ==
   [partition EXCEPT
@@ -59,7 +59,7 @@ Deleted(partition) ==
 
 FirstEpoch == IF FirstReplicas = <<>> THEN Undefined ELSE 0
 
-(* In the beginning a broker has not heard of the partition.                *)
+(* Initially a broker does not know the partition.                          *)
 InitialMovingRow(n) ==
   [status |-> "Running", incarnation |-> 0, brokerEpoch |-> 0, previousEpoch |-> Undefined,
    cleanShutdown |-> Undefined,
@@ -118,7 +118,7 @@ AsTopic(states, partition) ==
 
 OfRow(row) == AsTopic([b \in Brokers |-> State(row.registrations[b])], row.partition)
 
-(* Who may lead is said by the change.                                      *)
+(* The change determines who may lead.                                      *)
 ChangesOfLists(partition, isr, unclean, acceptable, election) ==
   IF ~IsThere(partition) THEN {partition}
   ELSE {Topic!Change(AsTopic([b \in Brokers |-> "Active"], partition), partition, partition, isr,
@@ -186,7 +186,7 @@ Step_HandleUnregisterBroker(c, row, input) ==
                       {}) :
             o \in Topic!Step_HandleUnregisterBroker(c, OfRow(row), input)}
 
-(* NextControlState, but for who leads.                                     *)
+(* NextControlState, except for the leader.                                 *)
 NextOfAllPartitions(row, m) ==
   LET b == m.source
       registration == row.registrations[b]
@@ -202,13 +202,13 @@ NextOfAllPartitions(row, m) ==
        [] m.wantShutDown -> IF leads THEN "CONTROLLED_SHUTDOWN" ELSE "SHUTDOWN_NOW"
        [] OTHER -> "UNFENCED"
 
-(* R14.  What one controller of all partitions knows of the others.         *)
+(* What one controller of all partitions knows about the others (R14).      *)
 Step_HandleOtherPartitions(c, row, input) ==
   IF input.hold = (input.broker \in row.held) THEN Disabled
   ELSE Outcome([row EXCEPT !.held = IF input.hold THEN @ \cup {input.broker}
                                     ELSE @ \ {input.broker}], {})
 
-(* What was said of other partitions is no part of the log either.          *)
+(* Information about other partitions is not part of the log either.        *)
 FailoverOfAllPartitions(c, row, input) ==
   LET offset(b) == IF row.registrations[b].stopping THEN row.offset ELSE Undefined
   IN Outcome([row EXCEPT !.held = {}, !.contacts = [b \in Brokers |->

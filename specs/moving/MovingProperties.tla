@@ -1,11 +1,12 @@
 -------------------------- MODULE MovingProperties ---------------------------
 (***************************************************************************)
-(* What is promised of the lists of a partition whose replicas move, and of *)
-(* who holds it; of records and of elections what PartitionProperties say,  *)
-(* but for WeakIsr and DeletedEverywhere, which do not know who is no       *)
-(* replica, or was none for a while.  Nobody deletes records here.          *)
-(* The reference has the same names (reference/moving/properties.py), and   *)
-(* asks of the lists what ReassignmentProperties say as well.               *)
+(* Named properties of the lists of a partition whose replicas move, and of *)
+(* the brokers that have it. Records and elections have the properties of   *)
+(* PartitionProperties, except WeakIsr and DeletedEverywhere, which do not  *)
+(* know that a broker is no replica, or was none for a while. No records    *)
+(* are deleted here. The reference has the same names                       *)
+(* (reference/moving/properties.py), and also checks the properties of      *)
+(* ReassignmentProperties on the lists.                                     *)
 (*                                                                          *)
 (* Law of this file: no decision of a rule is used.                         *)
 (***************************************************************************)
@@ -13,12 +14,16 @@ EXTENDS MovingPartition, PartitionProperties
 
 Listed(partition) == {partition.replicas[i] : i \in 1..Len(partition.replicas)}
 
+(* Members of ISR, ELR, adding and removing lists are replicas, and no      *)
+(* replica is both added and removed. Misses: a replica that is counted and *)
+(* lacks records.                                                           *)
 IsrElrAreReplicas ==
   LET p == controller.partition IN
   /\ p.isr \cup p.elr \cup p.adding \cup p.removing \subseteq Listed(p)
   /\ p.adding \cap p.removing = {}
 
-(* A broker that has read that it is no replica holds nothing (R6).         *)
+(* A running broker that has read that it is no replica has no log and no   *)
+(* role (R6). Misses: a broker that has not read it, or is starting.        *)
 LocalChangesSound ==
   \A n \in Brokers :
     (rows[n].status = "Running" /\ n \notin Listed(rows[n].image.partition)) =>

@@ -4,7 +4,7 @@
 (* PartitionRules and ReassignmentRules: no messages sent, no variables.    *)
 (* The Python twin is reference/moving/rules.py.                            *)
 (*                                                                          *)
-(* Rule ids are those of docs/reconfiguration.md and docs/protocol-rules.md.*)
+(* Rule ids are those of docs/protocol-rules.md.                            *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)
@@ -15,18 +15,19 @@ RangeOf(sequence) == {sequence[i] : i \in 1..Len(sequence)}
 (* R13.  Whether the topic is gone, and what a broker has of it with it.    *)
 IsOfDeletedTopic(partition) == partition.replicas = <<>>
 
-(* R6.  Whether the topic is there, and a broker is no replica any more: it *)
-(* stops, and deletes its log.                                              *)
+(* Whether the topic exists and a broker is no replica any more: it then    *)
+(* stops and deletes its log (R6).                                          *)
 HasLeft(n, partition) ==
   partition.replicas # <<>> /\ n \notin RangeOf(partition.replicas)
 
-(* R6.  What a leader goes on knowing of others: nothing of who is no       *)
-(* replica (Partition.updateAssignmentAndIsr).                              *)
+(* The state of others that a leader keeps: none of brokers that are no     *)
+(* replicas (R6; Partition.updateAssignmentAndIsr).                         *)
 RemotesUnder(row, partition) ==
   [b \in Brokers |-> IF b \in RangeOf(partition.replicas) THEN row.remotes[b] ELSE UnknownRemote]
 
-(* P4, R6.  Who is no replica, as far as the leader knows, may be one by    *)
-(* what it knows itself, and asks again (Partition.followerReplicaOrThrow). *)
+(* A broker that is no replica by the leader's metadata may be one by its   *)
+(* own newer metadata, so it retries (P4, R6;                               *)
+(* Partition.followerReplicaOrThrow).                                       *)
 FetchErrorUnderList(row, m) ==
   CASE row.role = "None" -> "NOT_LEADER_OR_FOLLOWER"
     [] m.epoch < row.leaderEpoch -> "FENCED_LEADER_EPOCH"
@@ -38,14 +39,14 @@ FetchErrorUnderList(row, m) ==
 (* S9, R6.  Nobody waits for a broker that is no replica.                   *)
 DeletionAwaitsUnderList(row, r) == r \in RangeOf(row.replicas) /\ ~row.image.brokers[r].fenced
 
-(* C12, R12.  Before all else: the topic is there.                          *)
+(* The first check: the topic exists (C12, R12).                            *)
 LeaderErrorUnderList(partition, m) ==
   CASE partition.replicas = <<>> -> "UNKNOWN_TOPIC_ID"
     [] m.leaderEpoch > partition.leaderEpoch -> "NOT_CONTROLLER"
     [] m.leaderEpoch < partition.leaderEpoch -> "FENCED_LEADER_EPOCH"
     [] OTHER -> "NONE"
 
-(* C12.  Behind the compare-and-set: whoever is proposed is a replica.      *)
+(* After the compare-and-set: each proposed member is a replica (C12).      *)
 AlterErrorUnderList(partition, m) ==
   CASE m.partitionEpoch > partition.partitionEpoch -> "NOT_CONTROLLER"
     [] m.partitionEpoch < partition.partitionEpoch -> "INVALID_UPDATE_VERSION"
@@ -61,8 +62,8 @@ UncleanUnderList(registration, m) ==
 (* partitions, as if it led this one.                                       *)
 LeadsElsewhere(row, b) == b \in row.held
 
-(* V29.  What a controller reads to whoever asks: what it knows to be       *)
-(* committed, whatever it has written besides.  Whether it is active is     *)
-(* asked by nobody (QuorumController.appendReadEvent, lastStableOffset).    *)
+(* A controller answers reads from the state that it knows to be committed, *)
+(* whatever else it has written. It need not be active (V29;                *)
+(* QuorumController.appendReadEvent, lastStableOffset).                     *)
 ReadFrom(stable, ahead) == stable
 =============================================================================

@@ -121,7 +121,8 @@ Step_HandleSendHeartbeat(n, row, input) ==
   ELSE Outcome([row EXCEPT !.controllerRequest = HeartbeatRequest(n, row)],
                {HeartbeatRequest(n, row)})
 
-(* What of a row survives the process; all else begins anew.                *)
+(* The fields of a row that survive the process. All others are initial     *)
+(* again.                                                                   *)
 OnDisk(row) ==
   [InitialRow(Nobody) EXCEPT
      !.status = "Down", !.incarnation = row.incarnation, !.brokerEpoch = Undefined,
@@ -181,8 +182,8 @@ Step_HandleControllerRequestTimeout(n, row, input) ==
 (* was not flushed, or at the flushed end.                                  *)
 IsBatchEnd(log, offset) == offset = 0 \/ EndsBatch(log[offset])
 
-(* A log that has lost everything is one that begins, and ends, where its   *)
-(* start says (LogLoader).                                                  *)
+(* A log that has lost everything begins and ends at its recorded start     *)
+(* (LogLoader).                                                             *)
 DurableEnd(row) == IF row.flushed < row.logStart THEN row.logStart ELSE row.flushed
 
 MayKeep(row, keep) ==

@@ -1,11 +1,11 @@
 ------------------------- MODULE DeposedController -------------------------
 (***************************************************************************)
-(* What a controller still says that was replaced and has not heard of it   *)
-(* (C0; Kafka's QuorumController.ControllerWriteEvent).  It takes the steps *)
-(* of the controller in a row of its own, which is the controller's as it   *)
-(* was when that was deposed.  Nothing that it writes is committed; so it   *)
-(* answers what needs no write, and from its first write on nothing, since  *)
-(* an answer waits for all that was written before it.                      *)
+(* The responses of a replaced controller that does not know it (C0;        *)
+(* Kafka's QuorumController.ControllerWriteEvent). It takes the             *)
+(* controller's steps in its own row, which is the controller's row at the  *)
+(* replacement. Nothing that it writes is committed. So it answers requests *)
+(* without writes, and after its first write it answers nothing, because a  *)
+(* response waits for all earlier writes.                                   *)
 (*                                                                          *)
 (* Left out: that Kafka refuses at once what it refuses by an exception     *)
 (* (STALE_BROKER_EPOCH, DUPLICATE_BROKER_REGISTRATION), whatever is not     *)
@@ -25,7 +25,7 @@ DeposedOf(row) == [NobodyDeposed EXCEPT !.knows = "Nothing", !.row = row]
 
 Silenced == [NobodyDeposed EXCEPT !.knows = "Silent"]
 
-(* `Step` of the controller, taken by who was deposed.                      *)
+(* `Step` of the controller, taken by the deposed one.                      *)
 StepOfDeposed(Step(_, _, _), deposed, input) ==
   {LET writes == RecordsIn(outcome.sent) # {}
        answers == outcome.sent \ RecordsIn(outcome.sent)

@@ -5,9 +5,9 @@
 (* (KIP-101, KIP-207, KIP-279, KIP-320, KIP-595; Kafka's Partition,         *)
 (* UnifiedLog and AbstractFetcherThread).                                   *)
 (*                                                                          *)
-(* Left out: fetches do not wait for data (replica.fetch.wait.max.ms = 0),  *)
-(* transactions, compaction.  The end and start that a follower whose fetch *)
-(* is out of range asks for (ListOffsets) come with the error itself.       *)
+(* Left out are fetches that wait for data (replica.fetch.wait.max.ms = 0), *)
+(* transactions and compaction. A follower whose fetch is out of range      *)
+(* receives the log's end and start with the error, not by ListOffsets.     *)
 (***************************************************************************)
 EXTENDS IsrMembership
 
@@ -32,8 +32,8 @@ AppendedAsLeader(row, m) ==
         !.producers = ProducersAfterAppend(@, m.producer, m.producerEpoch, m.sequence,
                                            Len(m.values), offset, BatchesKept)]
 
-(* P18.  The answer that the producer asked for: none, at once, or when all *)
-(* in-sync replicas hold the records.                                       *)
+(* The response as the producer requested: none, at once, or when all       *)
+(* in-sync replicas have the records (P18).                                 *)
 AnswerProduce(n, row, m, offset) ==
   CASE m.acks = 0 -> AdvanceAndFinish(n, row, {})
     [] m.acks = 1 -> AdvanceAndFinish(n, row, {ProduceResponse(n, m, "NONE", offset)})

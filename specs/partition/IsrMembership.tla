@@ -1,6 +1,6 @@
 --------------------------- MODULE IsrMembership ----------------------------
 (***************************************************************************)
-(* The leader's side of the ISR: when a replica has fallen behind, when it  *)
+(* The leader's side of the ISR: when a replica lags too far, when it       *)
 (* may join, what is proposed to the controller, and what each answer does  *)
 (* (KIP-497, KIP-841, KIP-903; Kafka's Partition and AlterPartitionManager).*)
 (***************************************************************************)
@@ -10,7 +10,7 @@ Proposal(n, row, kind, isr) ==
   [kind |-> kind, refused |-> FALSE,
    isr |-> {[broker |-> r, epoch |-> ProposedEpoch(n, row, r)] : r \in isr}]
 
-(* P9.  Tried whenever the leader has heard from r.                         *)
+(* Evaluated after every fetch of r (P9).                                   *)
 MaybeExpandIsr(n, row, r) ==
   IF MayExpandIsr(row, r)
   THEN [row EXCEPT !.pending = Proposal(n, row, "Expand", row.isr \cup {r})]

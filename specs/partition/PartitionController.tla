@@ -60,8 +60,9 @@ Committed(row, records, replies) ==
                               records |-> records]})
 
 -----------------------------------------------------------------------------
-(* C7.  One change of the partition.  `isr` is what the ISR should become,  *)
-(* `unclean` who came back without proof, `acceptable` who may lead.        *)
+(* One change of the partition (C7). `isr` is the proposed ISR, `unclean`   *)
+(* are the brokers that came back without proof of a clean shutdown,        *)
+(* `acceptable` are the brokers that may lead.                              *)
 
 Bumped(old, new) ==
   IF new = old THEN old
@@ -69,7 +70,7 @@ Bumped(old, new) ==
           !.partitionEpoch = @ + 1,
           !.leaderEpoch = IF LeaderEpochBumped(old, new.leader) THEN @ + 1 ELSE @]
 
-(* C9.  Who may be chosen, in Kafka's order of preference.                  *)
+(* The brokers that may be elected, in Kafka's order of preference (C9).    *)
 CleanChoices(partition, valid, election) ==
   CASE election = "PREFERRED" /\ PreferredChoices(partition, valid) # {} ->
          PreferredChoices(partition, valid)
@@ -93,13 +94,13 @@ Elected(partition, isr, elr, leader, unclean) ==
          [partition EXCEPT !.leader = leader, !.elr = elr,
                            !.isr = IF isr = {} THEN IsrWhenEmptied(partition) ELSE isr]
 
-(* C11.  Who led when the ISR became empty.                                 *)
+(* The leader when the ISR became empty (C11).                              *)
 WithLastKnownLeader(old, new) ==
   CASE ElrEnabled /\ new.isr = {} /\ old.isr # {} -> [new EXCEPT !.lastKnownLeader = old.leader]
     [] new.leader # Nobody -> [new EXCEPT !.lastKnownLeader = Nobody]
     [] OTHER -> new
 
-(* Who leads, and the ISR and ELR that come with it; epochs are as before.  *)
+(* The leader with its ISR and ELR; epochs are unchanged.                   *)
 Chosen(partition, isr, elr, acceptable, election) ==
   LET clean == CleanChoices(partition, ValidLeaders(isr, elr, acceptable), election)
       dirty == IF clean # {} THEN {}
@@ -324,7 +325,7 @@ Step_HandleAlterPartitionRequest(c, row, m) ==
                    change \in changes}
 
 -----------------------------------------------------------------------------
-(* Elections that an administrator, or the leader balancer, asks for.       *)
+(* Elections requested by an administrator or the leader balancer.          *)
 
 (* ACTION HandleElectLeaders                                                *)
 (* WHO    the controller                                                    *)

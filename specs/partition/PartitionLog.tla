@@ -5,10 +5,10 @@
 (* that a log implies.  The Python twin is reference/partition/log.py.      *)
 (*                                                                          *)
 (* A record is [epoch, value, producer, producerEpoch, sequence, first,     *)
-(* last]: who wrote it, its sequence number, and the first and last of its  *)
-(* batch; all but epoch and value are -1 without idempotence.  A log is a   *)
-(* sequence from offset 0; what lies below the log's start is Gone.         *)
-(* Batches stay whole: they are read, copied and cut as one.                *)
+(* last]: its producer, its sequence number, and the first and last of its  *)
+(* batch. All except epoch and value are -1 without idempotence. A log is a *)
+(* sequence from offset 0; records below the log start are Gone. Batches    *)
+(* stay whole: they are read, copied and truncated as one.                  *)
 (***************************************************************************)
 EXTENDS ReplicaLog
 

@@ -1,17 +1,18 @@
 ------------------------ MODULE PartitionProperties -------------------------
 (***************************************************************************)
-(* What partition replication promises, as named properties, and the        *)
-(* history variables that they need (L5).  The simulator and the reports    *)
-(* use the same names (reference/partition/properties.py).                  *)
+(* Named properties of partition replication, and the history variables     *)
+(* that they need (L5). The simulator and the reports use the same names    *)
+(* (reference/partition/properties.py).                                     *)
 (*                                                                          *)
 (* Law of this file: no decision of PartitionRules is used (Brokers and     *)
-(* addresses are names), so that replacing a rule never replaces the        *)
-(* property that should catch it.  What a client would be told is asked of  *)
-(* the handlers: an answer may change with a rule, its judge does not.      *)
+(* addresses are only names). So a replaced rule never replaces the         *)
+(* property that should detect it. Responses to clients are computed by the *)
+(* handlers: a rule may change a response, but not the property that checks *)
+(* it.                                                                      *)
 (*                                                                          *)
 (* A broker is running when its process is up and knows the epoch of its    *)
-(* registration.  One that lost part of its log and has not registered yet  *)
-(* is still in the controller's ISR, and promises nothing.                  *)
+(* registration. A broker that lost part of its log and has not registered  *)
+(* yet may still be in the controller's ISR. No property covers it.         *)
 (***************************************************************************)
 EXTENDS PartitionReplication
 
@@ -23,7 +24,7 @@ vars == <<rows, controller, metadata, network, committed, acked>>
 
 HistoryInit == committed = <<>> /\ acked = {}
 
-(* The record at an index, where deleted records are those that were there. *)
+(* The log up to `end`, with deleted records replaced by the old ones.      *)
 Merged(log, old, end) ==
   [i \in 1..end |-> IF log[i] = Gone /\ i <= Len(old) THEN old[i] ELSE log[i]]
 
@@ -44,7 +45,7 @@ HistoryNext ==
   /\ acked' = acked \cup AckedIn(network' \ network)
 
 -----------------------------------------------------------------------------
-(* Words.                                                                   *)
+(* Definitions.                                                             *)
 
 IsRunning(n) == IsUp(rows[n]) /\ rows[n].brokerEpoch # Undefined
 
@@ -75,6 +76,8 @@ CountsAsInSync(row) ==
 
 Offsets(log) == -1..Len(log)
 
+(* Every field of a broker's row has a value of its type, and fields fit    *)
+(* the role. Misses: a value of the right type that is wrong in this state. *)
 PartitionRowTypeInv ==
   \A n \in Brokers :
     LET row == rows[n] IN
@@ -92,6 +95,8 @@ PartitionRowTypeInv ==
     /\ row.pending.kind \in {"None", "Expand", "Shrink"}
     /\ \A b \in Brokers : row.remotes[b].endOffset >= -1
 
+(* Every field of the controller's row has a value of its type. Misses: a   *)
+(* value of the right type that is wrong in this state.                     *)
 ControllerTypeInv ==
   LET partition == controller.partition IN
   /\ partition.leader \in Brokers \cup {Nobody}
@@ -104,25 +109,33 @@ ControllerTypeInv ==
                         /\ controller.registrations[b].stopping \in BOOLEAN
 
 -----------------------------------------------------------------------------
-(* The controller: protocol rules 6.3.                                      *)
+(* The controller (C0 to C13).                                              *)
 
+(* The chosen leader is in the ISR. Misses: a leader that should not be in  *)
+(* the ISR.                                                                 *)
 LeaderInIsr == ChosenLeader # Nobody => ChosenLeader \in controller.partition.isr
 
+(* ISR and ELR are disjoint. An ISR of at least min ISR leaves no ELR.      *)
+(* Misses: a missing member, and members that lack records.                 *)
 ValidControllerIsrAndElr ==
   LET partition == controller.partition IN
   /\ partition.isr \cap partition.elr = {}
   /\ Cardinality(partition.isr) >= MinCopies => partition.elr = {}
   /\ ~ElrEnabled => partition.elr = {} /\ partition.isr # {}
 
-(* Nobody who is fenced is in the ISR; without ELR, its last member may be  *)
-(* (C10).  One who stops may be: Kafka elects whom it unfences without a    *)
-(* look at that (a heartbeat from before the stop came late, after the      *)
-(* session had timed out).                                                  *)
+(* No fenced broker is in the ISR. Without ELR its last member may be       *)
+(* fenced (C10). A stopping broker may be in it, because Kafka elects a     *)
+(* broker that it unfences without checking this: a heartbeat from before   *)
+(* the stop may arrive after the session has timed out. Misses: dead        *)
+(* brokers that are not fenced yet, and the ELR.                            *)
 ValidControllerState ==
   LET isr == controller.partition.isr IN
   (ElrEnabled \/ Cardinality(isr) > 1) =>
     \A b \in isr : ~controller.registrations[b].fenced
 
+(* An elected leader is not fenced, and is not stopping unless it was just  *)
+(* unfenced (KAFKA-19522). Misses: a leader that was fenced after its       *)
+(* election.                                                                *)
 FencedNeverElectedStep ==
   LET leader == controller'.partition.leader IN
   (controller'.partition.leaderEpoch # controller.partition.leaderEpoch /\ leader # Nobody)
@@ -133,9 +146,10 @@ FencedNeverElected == [][FencedNeverElectedStep]_vars
 -----------------------------------------------------------------------------
 (* The ISR and the high watermark.                                          *)
 
-(* Whoever a leader counts as in sync has what the leader calls committed.  *)
-(* Not judged: a member that began anew, as long as the leader has not been *)
-(* told of it.                                                              *)
+(* Every running member of a leader's ISR has the leader's log up to its    *)
+(* high watermark. Excepted is a member with a new broker epoch that the    *)
+(* leader has not read yet. Misses: followers outside the ISR, and members  *)
+(* that are down.                                                           *)
 WeakIsr ==
   \A n \in Brokers :
     IsLeader(rows[n]) =>
@@ -143,20 +157,27 @@ WeakIsr ==
         (IsRunning(r) /\ (r = n \/ rows[r].brokerEpoch = rows[n].image.brokers[r].epoch))
           => AgreeBelow(rows[r].log, rows[n].log, rows[n].highWatermark)
 
-(* ... and so has everyone whom the controller counts.                      *)
+(* Every running member of the controller's ISR has the log of any leader   *)
+(* up to its high watermark. Misses: brokers that are down, and the ELR     *)
+(* (see LeaderCandidateCompleteness).                                       *)
 StrongIsr ==
   \A n \in Brokers :
     IsLeader(rows[n]) =>
       \A r \in controller.partition.isr :
         IsRunning(r) => AgreeBelow(rows[r].log, rows[n].log, rows[n].highWatermark)
 
+(* The logs of the controller's ISR reach the high watermark of the current *)
+(* leader. Misses: other records below the high watermark than the leader's *)
+(* (see StrongIsr).                                                         *)
 ValidHighWatermark ==
   \A n \in Brokers :
     IsCurrentLeader(n) =>
       \A r \in controller.partition.isr :
         IsRunning(r) => Len(rows[r].log) >= rows[n].highWatermark
 
-(* Nobody can be elected without what the leader's high watermark waits for.*)
+(* The high watermark of the current leader waits for every broker that can *)
+(* be elected. Misses: a leader that waits for enough brokers and still     *)
+(* advances too early, and replaced leaders.                                *)
 ReplicationQuorumSuperset ==
   \A n \in Brokers :
     (IsCurrentLeader(n) /\ Cardinality(rows[n].isr) >= MinCopies) =>
@@ -166,29 +187,39 @@ ReplicationQuorumSuperset ==
 -----------------------------------------------------------------------------
 (* Data.                                                                    *)
 
-(* Whoever may be elected without loss has everything that is committed.    *)
+(* Every running member of the ISR or the ELR has all committed records.    *)
+(* Misses: members that are down, and acknowledged records that no high     *)
+(* watermark covered.                                                       *)
 LeaderCandidateCompleteness ==
   \A r \in controller.partition.isr \cup controller.partition.elr :
     IsRunning(r) => HoldsCommitted(rows[r].log)
 
+(* The chosen leader, if it runs, has all committed records and all         *)
+(* acknowledged values. Misses: a leader that is down; acknowledged values  *)
+(* after records were deleted from the start of the log.                    *)
 PartitionLeaderCompleteness ==
   (ChosenLeader # Nobody /\ IsRunning(ChosenLeader)) =>
     LET row == rows[ChosenLeader] IN
     /\ HoldsCommitted(row.log)
     /\ row.logStart = 0 => acked \subseteq ValuesIn(row.log)
 
+(* The logs of two running brokers agree below both high watermarks.        *)
+(* Misses: a difference above one of them, and brokers that are down.       *)
 PartitionLogMatching ==
   \A a, b \in Brokers :
     (IsUp(rows[a]) /\ IsUp(rows[b])) =>
       AgreeBelow(rows[a].log, rows[b].log,
                  MinOf(rows[a].highWatermark, rows[b].highWatermark))
 
+(* Some log has each committed record. Misses: a record that remains only   *)
+(* in a log that can never lead.                                            *)
 NoCommittedRecordLost ==
   \A i \in 1..Len(committed) :
     \E n \in Brokers : Len(rows[n].log) >= i /\ SameRecord(rows[n].log[i], committed[i])
 
-(* What was committed stays so, and a leader's high watermark never goes    *)
-(* back while it leads.                                                     *)
+(* The committed log only grows, and a leader's high watermark never        *)
+(* decreases during its epoch. Misses: a high watermark that decreases from *)
+(* one leader to the next (see MonotonicListOffsets).                       *)
 MonotonicTrueHighWatermarkStep ==
   /\ IsPrefixOf(committed, committed')
   /\ \A n \in Brokers :
@@ -197,9 +228,10 @@ MonotonicTrueHighWatermarkStep ==
          => rows'[n].highWatermark >= rows[n].highWatermark
 MonotonicTrueHighWatermark == [][MonotonicTrueHighWatermarkStep]_vars
 
-(* A value is answered when enough copies of it exist, or some were deleted *)
-(* or lost: a member of the ISR that has crashed since it confirmed a       *)
-(* record counts until the controller hears of it.                          *)
+(* When a value is acknowledged, min ISR brokers have it, deleted records   *)
+(* up to it, or have lost it in a crash that the controller has not noticed *)
+(* yet. Misses: enough copies outside the ISR, and copies that are lost     *)
+(* later.                                                                   *)
 AckedHasMinIsrCopiesStep ==
   \A value \in acked' \ acked :
     Cardinality({n \in Brokers : \/ value \in ValuesIn(rows'[n].log)
@@ -207,7 +239,9 @@ AckedHasMinIsrCopiesStep ==
                                 \/ rows'[n].brokerEpoch = Undefined}) >= MinCopies
 AckedHasMinIsrCopies == [][AckedHasMinIsrCopiesStep]_vars
 
-(* Clients send a value once, or again and again as idempotent producers.   *)
+(* No log has a value twice. Clients send a value once, or repeatedly as    *)
+(* idempotent producers. Misses: a second copy after the first one is gone, *)
+(* and a lost value.                                                        *)
 NoDuplicate ==
   \A n \in Brokers :
     LET log == rows[n].log IN
@@ -215,13 +249,14 @@ NoDuplicate ==
       (i # j /\ log[i] # Gone /\ log[i].value # Corrupt) => log[i].value # log[j].value
 
 -----------------------------------------------------------------------------
-(* What clients are told.                                                   *)
+(* Responses to clients.                                                    *)
 
 ConsumerFetch(n, offset) ==
   [type |-> "ConsumerFetchRequest", source |-> Clients, destination |-> n, epoch |-> Undefined,
    fetchOffset |-> offset, fromFollower |-> TRUE]
 
-(* Nobody shows a record that is not committed.                             *)
+(* Consumer fetches return committed records only. Misses: a committed      *)
+(* record that is not returned, and fetches in flight.                      *)
 ReadOnlyCommitted ==
   \A n \in Brokers :
     IsUp(rows[n]) =>
@@ -236,8 +271,9 @@ ListLatest(n) ==
   [type |-> "ListOffsetsRequest", source |-> Clients, destination |-> n, epoch |-> Undefined,
    timestamp |-> "Latest"]
 
-(* A current leader that names an offset names the true one, so that no     *)
-(* client sees it go back (KIP-207).                                        *)
+(* The latest offset that a current leader returns is at least the          *)
+(* committed end, so clients never see it decrease (KIP-207). Misses:       *)
+(* replaced leaders, and an offset that is too large.                       *)
 MonotonicListOffsets ==
   \A n \in Brokers :
     IsCurrentLeader(n) =>
@@ -247,8 +283,9 @@ MonotonicListOffsets ==
 DeleteUpTo(n, offset) ==
   [type |-> "DeleteRecordsRequest", source |-> Clients, destination |-> n, offset |-> offset]
 
-(* S9.  A current leader confirms a deletion only when every replica that   *)
-(* it knows as unfenced has made it.                                        *)
+(* A current leader confirms a deletion only after all replicas that it     *)
+(* knows as unfenced have made it (S9). Misses: fenced replicas, which may  *)
+(* lead again from the ELR.                                                 *)
 DeletedEverywhere ==
   \A n \in Brokers :
     (IsCurrentLeader(n) /\ rows[n].logStart > 0) =>
@@ -262,6 +299,8 @@ DeletedEverywhere ==
 -----------------------------------------------------------------------------
 (* One broker.                                                              *)
 
+(* Log start, high watermark and log end are in order. Misses: a wrong      *)
+(* position that keeps this order.                                          *)
 LogBounds ==
   \A n \in Brokers :
     IsUp(rows[n]) => /\ 0 <= rows[n].logStart
@@ -274,8 +313,9 @@ CacheFrom(cache, log, i) ==
     [] log[i] = Gone -> CacheFrom(cache, log, i + 1)
     [] OTHER -> CacheFrom(CacheAssign(cache, log[i].epoch, i - 1), log, i + 1)
 
-(* The cache is the one that the log implies, and at most an entry at its   *)
-(* end: an epoch without records yet.                                       *)
+(* The epoch cache is the one that the log implies, with at most one more   *)
+(* entry at its end, for an epoch without records. Misses: a wrong log with *)
+(* the matching cache, and brokers that are down.                           *)
 PartitionEpochCacheSound ==
   \A n \in Brokers :
     IsUp(rows[n]) =>
@@ -286,7 +326,9 @@ PartitionEpochCacheSound ==
             /\ SubSeq(cache, 1, Len(implied)) = implied
             /\ cache[Len(cache)].start = Len(rows[n].log)
 
-(* What a broker knows of the cluster is a prefix of what is committed.     *)
+(* A broker's image is that of a prefix of the committed metadata. Misses:  *)
+(* metadata that is read late or never, and wrong decisions that are        *)
+(* committed.                                                               *)
 MetadataLogMatching ==
   \A n \in Brokers :
     IsUp(rows[n]) =>
@@ -295,8 +337,7 @@ MetadataLogMatching ==
            Folded(InitialImage, SubSeq(metadata, 1, rows[n].image.offset - InitialOffset))
 
 -----------------------------------------------------------------------------
-(* Refinement: a partition is one committed log, and each leader knows a    *)
-(* prefix of it.                                                            *)
+(* Refinement.                                                              *)
 
 KnownCommitted ==
   [n \in Brokers |->
@@ -305,5 +346,9 @@ KnownCommitted ==
 
 Abstract == INSTANCE CommittedLog WITH Nodes <- Brokers, known <- KnownCommitted
 
+(* A partition implements one committed log that only grows; each leader    *)
+(* knows a prefix of it. Misses: a leader that is the first to call a       *)
+(* record committed that the ISR does not have, because its high watermark  *)
+(* defines the committed log.                                               *)
 PartitionRefinesCommittedLog == Abstract!Spec
 =============================================================================

@@ -6,9 +6,8 @@
 (* models/ (L4).                                                            *)
 (*                                                                          *)
 (* The metadata log is abstract: records are committed when they are        *)
-(* written, and each broker reads them in order, at its own pace.  That the *)
-(* controller quorum provides such a log is what its refinement of          *)
-(* CommittedLog says.                                                       *)
+(* written, and each broker reads them in order, at its own pace. The       *)
+(* controller quorum provides such a log, because it refines CommittedLog.  *)
 (***************************************************************************)
 EXTENDS BrokerLifecycle, PartitionController, Network
 

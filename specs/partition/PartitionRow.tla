@@ -36,7 +36,7 @@ EXTENDS PartitionRules
 (*   leader, leaderEpoch, partitionEpoch    as this replica knows them      *)
 (*   epochStart        leader: where its epoch begins                       *)
 (*   isr, pending      leader: the committed ISR, and the proposed change   *)
-(*   remotes           leader: what it knows of each other replica          *)
+(*   remotes           leader: its state of each other replica              *)
 (*   parked            leader: requests that wait (purgatory), to produce   *)
 (*                     and to delete records                                *)
 (*   lastFetchedEpoch  follower: kept apart from the cache (KAFKA-15510)    *)
@@ -103,12 +103,12 @@ IsReached(row, waiting) ==
 Reached(row) == {p \in row.parked : IsReached(row, p)}
 ReachedError(row, waiting) == IF Deletes(waiting) THEN "NONE" ELSE ParkedError(row)
 
-(* A watermark has moved: whoever waited for it is answered.                *)
+(* A watermark has moved: requests that waited for it are answered.         *)
 ReachedResponses(n, row) ==
   {ParkedResponse(n, p, ReachedError(row, p)) : p \in Reached(row)}
 WithoutReached(row) == [row EXCEPT !.parked = @ \ Reached(row)]
 
-(* Leadership is lost: whoever waits is told.                               *)
+(* Leadership is lost: waiting requests get an error.                       *)
 FailedResponses(n, row) ==
   {ParkedResponse(n, p, "NOT_LEADER_OR_FOLLOWER") : p \in row.parked}
 

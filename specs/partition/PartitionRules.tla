@@ -25,7 +25,7 @@ CONSTANTS
 
 Brokers == {Replicas[i] : i \in 1..Len(Replicas)}
 
-(* Who is addressed that is no broker.                                      *)
+(* Addresses that are no brokers.                                           *)
 Nobody == -1           \* Kafka's own sentinel: no leader
 Controller == -2       \* the active controller
 Clients == -3          \* all clients together; messages name the one
@@ -40,8 +40,8 @@ EffectiveMinIsr == MinOf(MinInsyncReplicas, Cardinality(Brokers))
 IsActive(registration) ==
   registration.epoch # Undefined /\ ~registration.fenced /\ ~registration.stopping
 
-(* C8.  Who may lead without loss: an acceptable member of the ISR, or of   *)
-(* the ELR when the ISR is empty.                                           *)
+(* The brokers that may lead without loss: acceptable members of the ISR,   *)
+(* or of the ELR when the ISR is empty (C8).                                *)
 ValidLeaders(targetIsr, targetElr, acceptable) ==
   acceptable \cap (IF targetIsr = {} THEN targetElr ELSE targetIsr)
 
@@ -52,7 +52,7 @@ LeaderChoices(candidates) ==
                  /\ \A j \in 1..(i - 1) : Replicas[j] \notin candidates
   IN IF candidates = {} THEN {} ELSE {Replicas[first]}
 
-(* C9, PREFERRED: which replica is asked first.                             *)
+(* The replica that is tried first (C9, PREFERRED).                         *)
 PreferredReplica == Replicas[1]
 PreferredChoices(partition, valid) == {PreferredReplica} \cap valid
 
@@ -98,9 +98,10 @@ MayShutDown(contacts, active, b) ==
 -----------------------------------------------------------------------------
 (* Controller: when it answers, C0.                                         *)
 
-(* C0, Z22.  Whether an answer goes out before what it was decided on is    *)
-(* committed: never.  So who was deposed and does not know it answers from  *)
-(* what was committed once, and nothing more from its first write on.       *)
+(* Whether a response is sent before the state that it depends on is        *)
+(* committed: never (C0, Z22). So a deposed controller that does not know   *)
+(* it answers from formerly committed state, and nothing after its first    *)
+(* write.                                                                   *)
 AnswersBeforeCommit == FALSE
 
 -----------------------------------------------------------------------------
@@ -137,20 +138,22 @@ IsOutdatedPartition(row, partition) == partition.partitionEpoch < row.partitionE
 (* missed another leader in between.                                        *)
 KeepsEndOffsets(row) == FALSE
 
-(* P2, Z69.  Metadata that says no more than an answer to AlterPartition    *)
-(* said before leaves the next proposal alone: it may be on its way, and    *)
-(* the high watermark must wait for whom it adds.  Kafka clears it.         *)
+(* Metadata that contain no more than an earlier AlterPartition response do *)
+(* not clear the next proposal (P2, Z69). The proposal may be in flight,    *)
+(* and the high watermark must wait for the brokers that it adds. Kafka     *)
+(* clears it.                                                               *)
 ClearsPending(row, partition) == partition.partitionEpoch > row.partitionEpoch
 
 (* P2, KAFKA-7415.  The cache knows an epoch even if nothing is written.    *)
 CacheOnBecomeLeader(row, epoch) ==
   CacheAssign(row.epochCache, epoch, EndOffset(row.log))
 
-(* P3.  Where the log of a new follower ends: nothing is cut before the     *)
-(* leader has said where the logs diverge (KIP-101, KIP-279).               *)
+(* The log end of a new follower. Nothing is truncated before the leader    *)
+(* has returned where the logs diverge (P3; KIP-101, KIP-279).              *)
 EndOnBecomeFollower(row) == EndOffset(row.log)
 
-(* P3, KAFKA-7164.  What a follower of a new epoch says that it fetched.    *)
+(* The last fetched epoch that a follower of a new epoch reports (P3,       *)
+(* KAFKA-7164).                                                             *)
 LastFetchedOnBecomeFollower(row, partition) == LastEpochOf(row.epochCache)
 
 -----------------------------------------------------------------------------
@@ -181,7 +184,7 @@ IsDiverging(row, m) ==
   /\ \/ EpochEndFor(row, m).epoch < m.lastFetchedEpoch
      \/ EpochEndFor(row, m).endOffset < m.fetchOffset
 
-(* P4, KAFKA-13141.  A diverging fetch tells nothing about the follower.    *)
+(* Nothing is recorded of a diverging fetch (P4, KAFKA-13141).              *)
 MayUpdateFetchState(row, m) == ~IsDiverging(row, m)
 
 (* P5, KAFKA-15221.                                                         *)
@@ -190,8 +193,8 @@ IsStaleReplica(row, m) == row.image.brokers[m.source].epoch > m.brokerEpoch
 -----------------------------------------------------------------------------
 (* Leader: the ISR, P9 and P10.                                             *)
 
-(* P9, P6, KIP-841, KIP-903.  May it be in the ISR, as far as the leader's  *)
-(* metadata says?                                                           *)
+(* Whether a replica may be in the ISR by the leader's metadata (P9, P6,    *)
+(* KIP-841, KIP-903).                                                       *)
 IsIsrEligible(row, r) ==
   /\ ~row.image.brokers[r].fenced /\ ~row.image.brokers[r].stopping
   /\ row.remotes[r].brokerEpoch # Undefined
@@ -206,10 +209,10 @@ MayExpandIsr(row, r) ==
   /\ row.pending = NoPending /\ r \notin row.isr
   /\ IsIsrEligible(row, r) /\ IsInSync(row, r)
 
-(* P9, Z170.  Whether the offset of a fetch that is fenced is offered to    *)
-(* the ISR all the same: never.  In Kafka (Partition.fetchRecords) the      *)
-(* epoch is checked and the fetch is noted in two steps, and what is noted  *)
-(* later, in another leadership, is held against its high watermark.        *)
+(* Whether the offset of a fenced fetch may expand the ISR: never (P9,      *)
+(* Z170). In Kafka (Partition.fetchRecords) the epoch is checked and the    *)
+(* fetch is recorded in two steps. A fetch that is recorded later, in       *)
+(* another leadership, is compared with that leadership's high watermark.   *)
 FencedFetchMayExpandIsr == FALSE
 
 (* P10.                                                                     *)
@@ -220,8 +223,9 @@ IsOutOfSync(row, r) ==
 (* fetches that it was judged by.                                           *)
 ProposedEpoch(n, row, r) == IF r = n THEN row.brokerEpoch ELSE row.remotes[r].brokerEpoch
 
-(* P6, KIP-497.  Who must hold a record before it counts: a proposed        *)
-(* expansion counts at once, a proposed shrink not before it is confirmed.  *)
+(* The replicas that must have a record before it is committed. A proposed  *)
+(* expansion counts at once, a proposed shrink only after it is confirmed   *)
+(* (P6, KIP-497).                                                           *)
 MaximalIsr(row) ==
   IF row.pending.kind = "Expand" THEN row.isr \cup {m.broker : m \in row.pending.isr}
   ELSE row.isr
@@ -232,11 +236,11 @@ IsFinalError(error) ==
   error \in {"UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "FENCED_LEADER_EPOCH",
              "INVALID_UPDATE_VERSION", "INVALID_REQUEST", "NEW_LEADER_ELECTED"}
 
-(* P11, Z194.  Whether a leader that has asked the present controller takes *)
-(* a deposed one for the present again: never.  What a broker knows of the  *)
-(* controller moves forward only, as epochs of the quorum do (Q4); and an   *)
-(* answer to a request that was given up is not heard, as the connection    *)
-(* was closed with it.                                                      *)
+(* Whether a leader that has sent a request to the present controller       *)
+(* accepts a response of a deposed one: never (P11, Z194). A broker's       *)
+(* knowledge of the controller only moves forward, as epochs of the quorum  *)
+(* do (Q4). A response to a request that was given up is lost with its      *)
+(* connection.                                                              *)
 HearsDeposed == FALSE
 
 (* P11, KAFKA-12686.  One AlterPartition in flight; what was refused for    *)
@@ -301,9 +305,9 @@ ParkedError(row) ==
   IF Cardinality(MaximalIsr(row)) >= EffectiveMinIsr THEN "NONE"
   ELSE "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
 
-(* P19, KAFKA-6653.  Who lets the high watermark pass a parked request      *)
-(* looks at it, though another thread is just doing so: that one may have   *)
-(* looked at the high watermark before.                                     *)
+(* A thread that lets the high watermark pass a parked request checks it,   *)
+(* even if another thread is checking it: that thread may have read the old *)
+(* high watermark (P19, KAFKA-6653).                                        *)
 RecheckCompletion == TRUE
 
 (* P20.                                                                     *)
@@ -361,8 +365,8 @@ ProducersAfterTruncation(row, log) == ProducersOf(log, BatchesKept)
 (* this incarnation.                                                        *)
 RegistrationAccepted(row, m) == row.controllerRequest = m.request
 
-(* Start-up gate: a broker acts on what it leads or follows only when the   *)
-(* controller has said that it has applied its own registration.            *)
+(* Start-up gate: a broker leads or follows only after the controller has   *)
+(* confirmed that the broker has applied its own registration.              *)
 ActsOnMetadata(row) == row.status # "Starting"
 
 (* P23.  Recovery cuts at the first bad batch.                              *)

@@ -11,9 +11,9 @@
 (*     (KAFKA-16953, 4.0);                                                  *)
 (*   - who resigns knows no high watermark any more (ResignedState).        *)
 (*                                                                          *)
-(* All else is the quorum's, and is not said again: an operator R41_X here  *)
-(* stands in the place of X, or of Step_X (the list is in                   *)
-(* reference/quorum/protocol.py).  Python twin: reference/quorum/quorum41.py *)
+(* Everything else is that of the quorum. An operator R41_X of this module  *)
+(* replaces X or Step_X (the list is in reference/quorum/protocol.py).      *)
+(* Python twin: reference/quorum/quorum41.py                                *)
 (***************************************************************************)
 EXTENDS QuorumHandlers
 
@@ -35,7 +35,7 @@ R41_FetchRequest(n, row, peer) ==
 FetchAnswer(row, m) ==
   FetchResponse(row, m, "NONE", FetchedRecords(row, m), NoDivergence, row.highWatermark)
 
-(* When the high watermark moves, all who wait are told.                    *)
+(* When the high watermark moves, all waiting fetches are answered.         *)
 Told(before, row) ==
   IF row.highWatermark # before.highWatermark THEN row.parked
   ELSE {m \in row.parked : FetchedRecords(row, m) # <<>>}
@@ -68,7 +68,7 @@ R41_HandleFlush(n, row, input) ==
 -----------------------------------------------------------------------------
 (* Changes of role.                                                         *)
 
-(* A voter begins with a start: it asks somebody at once.                   *)
+(* A voter that starts fetches from some voter at once.                     *)
 R41_InitialRow(n) ==
   [role |-> "Down", epoch |-> 0, leader |-> Nobody, voted |-> Nobody,
    quorumState |-> [epoch |-> 0, leader |-> Nobody, voted |-> Nobody],
@@ -87,13 +87,14 @@ R41_BecomeResigned(n, row, successors) ==
             !.highWatermark = ResignedHighWatermark(row)]
 
 -----------------------------------------------------------------------------
-(* The search for a leader: Q24 (KAFKA-17030).  One voter is asked at a     *)
-(* time, and which one is open.  Nobody is asked while an answer is awaited.*)
+(* The search for a leader (Q24; KAFKA-17030). A node fetches from one      *)
+(* voter at a time, from any voter, and from none while it awaits a         *)
+(* response.                                                                *)
 
 AwaitsAnybody(row) == \E p \in Voters : row.connections[p] = "Awaiting"
 ReadyPeers(n, row) == {p \in Others(n) : row.connections[p] = "Ready"}
 
-(* The sets of peers of which one is asked.                                 *)
+(* The sets of peers to fetch from: one peer each.                          *)
 Searched(n, row) ==
   IF AwaitsAnybody(row) \/ ReadyPeers(n, row) = {} THEN {{}}
   ELSE {{p} : p \in ReadyPeers(n, row)}
@@ -108,7 +109,8 @@ Asked(n, before, row) ==
 R41_Finish(n, before, row, replies) ==
   {FinishAsking(n, before, row, replies, "", peers) : peers \in Asked(n, before, row)}
 
-(* A follower whose leader has not answered in time asks anybody.           *)
+(* A follower whose leader has not responded in time fetches from any       *)
+(* voter.                                                                   *)
 R41_HandleRequestTimeout(n, row, input) ==
   LET ready == [row EXCEPT !.connections[input.peer] = "Ready"]
       silent == /\ row.role = "Follower" /\ input.peer = row.leader
@@ -137,8 +139,8 @@ R41_ReceiveResponse(n, row, m, use(_)) ==
        [] OTHER -> use(answered)
 
 -----------------------------------------------------------------------------
-(* Q10.  A leader announces itself again to those that have not fetched     *)
-(* from it for a while; who that is depends on clocks.                      *)
+(* A leader announces itself again to voters that have not fetched for a    *)
+(* while; which these are depends on clocks (Q10).                          *)
 
 R41_HandleBeginQuorumEpochTimeout(n, row, input) ==
   IF row.role = "Leader"

@@ -44,7 +44,7 @@ NoDivergence == [epoch |-> Undefined, endOffset |-> Undefined]
 (*   endOffsets                      leader: what each other voter fetched  *)
 (*   fetchedVoters                   leader: heard from since the last      *)
 (*                                   check-quorum round                     *)
-(*   unacked, successors             resigned: who is still to be told, and *)
+(*   unacked, successors             resigned: voters not informed yet, and *)
 (*                                   who should be the next leader          *)
 (*   connections                     Ready, Awaiting or BackingOff, by peer *)
 (*   parked                          leader: fetches waiting for records    *)
@@ -131,8 +131,8 @@ EndQuorumEpochRequest(n, row, peer) ==
   [type |-> "EndQuorumEpochRequest", source |-> n, destination |-> peer,
    epoch |-> row.epoch, successors |-> row.successors]
 
-(* The one request that may be in flight from n to this peer (Q22).  Who     *)
-(* knows no leader asks for records to find one, if it is no voter.         *)
+(* The one request that may be in flight from n to this peer (Q22). A node  *)
+(* that is no voter and knows no leader fetches to find one.                *)
 RequestInFlight(n, row, peer) ==
   CASE row.role \in {"Prospective", "Candidate"} -> VoteRequest(n, row, peer)
     [] row.role \in {"Follower", "Unattached"} -> FetchRequest(n, row, peer)
@@ -174,12 +174,12 @@ FetchErrorResponse(row, m, error) ==
 LeadsSameEpoch(before, after) ==
   before.role = "Leader" /\ after.role = "Leader" /\ after.epoch = before.epoch
 
-(* Q12.  Whoever stops leading answers the fetches that it had parked.      *)
+(* A node that stops leading answers its parked fetches (Q12).              *)
 ParkedFetchErrors(before, after) ==
   IF LeadsSameEpoch(before, after) THEN {}
   ELSE {FetchErrorResponse(after, m, "NOT_LEADER_OR_FOLLOWER") : m \in before.parked}
 
-(* `peers` are asked, as far as their connections are ready.                *)
+(* Requests to `peers`, if their connections are ready.                     *)
 FinishAsking(n, before, row, replies, ignored, peers) ==
   LET ready == {p \in peers : row.connections[p] = "Ready"}
       after == [row EXCEPT
@@ -213,8 +213,9 @@ Learn(n, row, leader, epoch) ==
     [] leader # Nobody /\ row.leader = Nobody -> BecomeFollower(row, epoch, leader)
     [] OTHER -> row
 
-(* Q8, Q16, the part that all responses share.  A response that was awaited *)
-(* is used up here, or goes on to `use` with its connection ready again.    *)
+(* The common part of all responses (Q8, Q16). An awaited response is       *)
+(* either finished here, or passed to `use` with its connection ready       *)
+(* again.                                                                   *)
 ReceiveResponse(n, row, m, use(_)) ==
   LET answered == Answered(row, m)
       learned == Learn(n, answered, m.leader, m.epoch)
@@ -386,7 +387,7 @@ Step_HandleFetchTimeout(n, row, input) ==
 Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
   IF row.role = "Leader" THEN {FinishAsking(n, row, row, {}, "", Others(n))} ELSE {}
 
-(* Q11: voters by descending end offset; ties may stand in either order.    *)
+(* Voters by descending end offset, ties in either order (Q11).             *)
 SuccessorLists(n, row) ==
   {s \in [1..Cardinality(Others(n)) -> Others(n)] :
      /\ {s[i] : i \in DOMAIN s} = Others(n)

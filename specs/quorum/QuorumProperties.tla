@@ -1,12 +1,12 @@
 -------------------------- MODULE QuorumProperties --------------------------
 (***************************************************************************)
-(* What the quorum promises, as named properties, and the history variables *)
-(* that they need.  History variables are written beside every step and     *)
-(* read by no handler (L5); over recorded runs they are recomputed.  The    *)
-(* simulator and reports use these names, too (quorum/properties.py).       *)
+(* Named properties of the quorum, and the history variables that they      *)
+(* need. Every step updates the history variables, and no handler reads     *)
+(* them (L5). For recorded runs they are computed again. The simulator and  *)
+(* the reports use the same names (reference/quorum/properties.py).         *)
 (*                                                                          *)
-(* Law of this file: no operator of QuorumRules is used, so that replacing  *)
-(* a rule never replaces the property that should catch it.                 *)
+(* Law of this file: no operator of QuorumRules is used, so a replaced rule *)
+(* never replaces the property that should detect it.                       *)
 (***************************************************************************)
 EXTENDS KRaftElection
 
@@ -50,6 +50,8 @@ TraceAppends == appended' = AppendedAfter(appended, rows')
 -----------------------------------------------------------------------------
 (* Types.                                                                   *)
 
+(* Every field of a row has a value of its type. Misses: a value of the     *)
+(* right type that is wrong in this state.                                  *)
 RowTypeInv ==
   \A n \in Voters :
     LET row == rows[n] IN
@@ -64,7 +66,8 @@ RowTypeInv ==
     /\ row.unacked \subseteq Others(n) /\ row.fetchedVoters \subseteq Others(n)
     /\ \A p \in Voters : row.connections[p] \in {"Ready", "Awaiting", "BackingOff"}
 
-(* What each role may hold (V996 StatesMatchRoles).                         *)
+(* The fields of a row fit its role (V996 StatesMatchRoles). Misses: a      *)
+(* wrong role whose fields fit it.                                          *)
 ValidRolesAndStates ==
   \A n \in Voters :
     LET row == rows[n] IN
@@ -77,66 +80,85 @@ ValidRolesAndStates ==
     /\ row.unacked # {} => row.role = "Resigned"
 
 (* No node has stopped on an impossible message (Q10; V996 NoIllegalState). *)
+(* Misses: an impossible message that a node accepts.                       *)
 NoIllegalState == \A n \in Voters : rows[n].role # "Halted"
 
 -----------------------------------------------------------------------------
-(* Safety: protocol rules 6.1.                                              *)
+(* Safety.                                                                  *)
 
-(* Whoever knows the leader of an epoch knows the same one.                 *)
+(* Two voters in the same epoch that know a leader know the same leader.    *)
+(* Misses: two leaders of one epoch, if no state has both in rows of that   *)
+(* epoch.                                                                   *)
 ElectionSafety ==
   \A a, b \in Voters :
     (rows[a].epoch = rows[b].epoch /\ rows[a].leader # Nobody /\ rows[b].leader # Nobody)
       => rows[a].leader = rows[b].leader
 
-(* A voter gives at most one standard vote in an epoch.                     *)
+(* A voter gives at most one standard vote in an epoch. Misses: a vote that *)
+(* was never in the voter's row, and votes of epochs before its last one.   *)
 VoteOnce == \A n \in Voters : Cardinality(ballots[n].given) <= 1
 
-(* Two logs agree below both high watermarks.                               *)
+(* Two logs agree below the smaller of the two high watermarks. Misses: a   *)
+(* difference above that offset, even if one node knows the records to be   *)
+(* committed.                                                               *)
 LogMatchingCommitted ==
   \A a, b \in Voters :
     LET offset == MinOf(rows[a].highWatermark, rows[b].highWatermark)
     IN offset > 0 => Agree(rows[a].log, rows[b].log, offset)
 
-(* Raft's form: one entry of the same offset and epoch, one prefix.         *)
+(* If two logs have an entry with the same offset and epoch, they agree up  *)
+(* to that entry (Raft's form). Misses: records that are wrong, or were     *)
+(* replaced, in all logs alike.                                             *)
 LogMatching ==
   \A a, b \in Voters :
     \A i \in 1..MinOf(Len(rows[a].log), Len(rows[b].log)) :
       rows[a].log[i].epoch = rows[b].log[i].epoch => Agree(rows[a].log, rows[b].log, i)
 
-(* A leader that no node has outlived holds everything that is committed.   *)
+(* The leader of the largest epoch has everything that is committed.        *)
+(* Misses: a leader that lacks records while some node is in a later epoch. *)
 LeaderCompleteness ==
   \A n \in Voters :
     (IsLeader(rows[n]) /\ \A v \in Voters : rows[v].epoch <= rows[n].epoch)
       => IsPrefixOf(committed, rows[n].log)
 
-(* A majority holds, by content, what a leader calls committed.             *)
+(* A majority has the leader's log, by content, up to the leader's high     *)
+(* watermark. Misses: a loss after the leader has gone, and copies that are *)
+(* not on disk.                                                             *)
 MajorityReachedHighWatermark ==
   \A n \in Voters :
     (IsLeader(rows[n]) /\ rows[n].highWatermark > 0)
       => IsMajority({v \in Voters : /\ Len(rows[v].log) >= rows[n].highWatermark
                                     /\ Agree(rows[v].log, rows[n].log, rows[n].highWatermark)})
 
-(* ... and holds it on disk.                                                *)
+(* A majority has the leader's log on disk, by content, up to the leader's  *)
+(* high watermark. Misses: a loss after the leader has gone, which violates *)
+(* CommittedSurvives.                                                       *)
 DurableMajority ==
   \A n \in Voters :
     (IsLeader(rows[n]) /\ rows[n].highWatermark > 0)
       => IsMajority({v \in Voters : /\ rows[v].flushed >= rows[n].highWatermark
                                     /\ Agree(rows[v].log, rows[n].log, rows[n].highWatermark)})
 
-(* What was ever committed is, for ever, on the disks of a majority.        *)
+(* Everything that was ever committed is on the disks of a majority.        *)
+(* Misses: records acknowledged without a high watermark that covers them.  *)
 CommittedSurvives ==
   IsMajority({v \in Voters : rows[v].flushed >= Len(committed)
                              /\ IsPrefixOf(committed, rows[v].log)})
 
-(* (offset, epoch) names one value over all history (KAFKA-10527).          *)
+(* An offset and an epoch determine one value in all logs of all times      *)
+(* (KAFKA-10527). Misses: one record under two epochs.                      *)
 UniqueEntry ==
   \A x, y \in appended : (x[1] = y[1] /\ x[2] = y[2]) => x[3] = y[3]
 
-(* The epoch cache is the one that the log implies.                         *)
+(* The epoch cache of a running node is the one that its log implies.       *)
+(* Misses: a wrong log with the matching cache, and caches of stopped       *)
+(* nodes.                                                                   *)
 EpochCacheSound ==
   \A n \in Voters : Running(rows[n]) => rows[n].epochCache = CacheOf(rows[n].log)
 
-(* A state machine that was told to lead has everything before its epoch.   *)
+(* A state machine is notified of its leadership only after everything      *)
+(* before its epoch is committed. Misses: a leader whose state machine is   *)
+(* never notified.                                                          *)
 AnnouncedLeaderIsCaughtUp ==
   \A n \in Voters :
     rows[n].announced # Undefined =>
@@ -146,7 +168,8 @@ AnnouncedLeaderIsCaughtUp ==
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
 
-(* Epochs never go back, in memory or on disk, and the two agree.           *)
+(* Epochs never decrease, in memory or on disk, and the two are equal while *)
+(* a node runs. Misses: an epoch that should have increased.                *)
 MonotonicEpochStep ==
   \A n \in Voters :
     /\ rows'[n].epoch >= rows[n].epoch
@@ -154,8 +177,9 @@ MonotonicEpochStep ==
     /\ Running(rows'[n]) => rows'[n].quorumState.epoch = rows'[n].epoch
 MonotonicEpoch == [][MonotonicEpochStep]_vars
 
-(* The high watermark never goes back: not on a node while it knows one,    *)
-(* and not from one leader to the next.                                     *)
+(* The high watermark of a node, and the one from leader to leader, never   *)
+(* decreases. Misses: a high watermark that never increases, or increases   *)
+(* too far (RefinesCommittedLog detects what it then covers).               *)
 MonotonicHighWatermarkStep ==
   \A n \in Voters :
     /\ rows'[n].highWatermark # Undefined =>
@@ -165,7 +189,9 @@ MonotonicHighWatermarkStep ==
          => rows'[n].highWatermark >= Len(committed)
 MonotonicHighWatermark == [][MonotonicHighWatermarkStep]_vars
 
-(* Nothing that a running node knows to be committed leaves its log.        *)
+(* A running node never removes a record below its high watermark. Misses:  *)
+(* a truncation of committed records above the node's own high watermark,   *)
+(* and a loss by a crash.                                                   *)
 NoTruncateBelowHighWatermarkStep ==
   \A n \in Voters :
     (Running(rows[n]) /\ rows[n].highWatermark > 0 /\ Running(rows'[n]))
@@ -174,12 +200,16 @@ NoTruncateBelowHighWatermarkStep ==
 NoTruncateBelowHighWatermark == [][NoTruncateBelowHighWatermarkStep]_vars
 
 -----------------------------------------------------------------------------
-(* Refinement: the quorum is one committed log.                             *)
+(* Refinement.                                                              *)
 
 KnownCommitted ==
   [n \in Voters |-> Prefix(rows[n].log, MaxOf(rows[n].highWatermark, 0))]
 
 Abstract == INSTANCE CommittedLog WITH Nodes <- Voters, known <- KnownCommitted
 
+(* The quorum implements one committed log that only grows; each node knows *)
+(* a prefix of it. Misses: a leader that is the first to call a record      *)
+(* committed that no majority has, because its high watermark defines the   *)
+(* committed log.                                                           *)
 RefinesCommittedLog == Abstract!Spec
 =============================================================================

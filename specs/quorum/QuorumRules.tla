@@ -25,8 +25,9 @@ LastFetchedEpoch(row) == LatestEpoch(row.epochCache)
 PersistedQuorumState(row) ==
   [epoch |-> row.epoch, leader |-> row.leader, voted |-> row.voted]
 
-(* Q3.  The role in which a voter starts.  A known leader comes before the  *)
-(* vote: a candidate that lost and followed must not stand again.           *)
+(* The role in which a voter starts (Q3). A known leader takes precedence   *)
+(* over the vote, because a candidate that lost and followed must not stand *)
+(* again.                                                                   *)
 StartupRole(n, quorumState, lastEpoch) ==
   CASE quorumState.epoch < lastEpoch -> "Unattached"
     [] quorumState.leader = n -> "Resigned"
@@ -81,10 +82,10 @@ VotedWithinEpoch(row) == row.voted
 ElectionWon(granted) == IsMajority(granted)
 ElectionLost(rejected) == ~IsMajority(Voters \ rejected)
 
-(* 1.2 (KAFKA-18379).  A resigned leader leaves its epoch behind.           *)
+(* A resigned leader leaves its epoch (KAFKA-18379).                        *)
 EpochAfterResigned(epoch) == epoch + 1
 
-(* Q9 (KAFKA-17333).  When the state machine hears that it leads.           *)
+(* When the state machine is notified that it leads (Q9; KAFKA-17333).      *)
 MayAnnounceLeader(row) == row.role = "Leader" /\ row.highWatermark > row.epochStart
 
 (* Q15 (KAFKA-16144).  A sole voter has no fetches to wait for.             *)
@@ -106,7 +107,7 @@ AnswersInFlight(row, m, inFlight) ==
 (* Q8, Q16.  A response of an older epoch teaches nothing.                  *)
 IsStaleResponse(row, m) == m.epoch < row.epoch \/ m.error = "UNKNOWN_LEADER_EPOCH"
 
-(* Q10.  Two leaders of one epoch: Kafka stops here, and so does the model. *)
+(* With two leaders of one epoch Kafka stops, and so does the model (Q10).  *)
 ConflictingLeader(n, row, leader, epoch) ==
   IF leader = n
   THEN row.role # "Leader" \/ epoch # row.epoch
@@ -130,7 +131,7 @@ FetchDiverges(row, m) ==
   IN /\ m.fetchOffset > 0
      /\ end.epoch # m.lastFetchedEpoch \/ end.endOffset < m.fetchOffset
 
-(* Q13.  Whether a fetch tells the leader where the follower's log ends.    *)
+(* Whether a fetch updates the follower's end offset at the leader (Q13).   *)
 FetchUpdatesEndOffset(diverges) == ~diverges
 
 (* Q14.  The leader serves, and counts for itself, only what is flushed.    *)

@@ -1,6 +1,6 @@
 ------------------------------ MODULE VoterSet ------------------------------
-(* Who votes (Q1: the static voter set of kraft.version 0), and what a      *)
-(* majority is.  Not a decision that a bug may replace: properties use it.  *)
+(* The voters (Q1: the static set of kraft.version 0), and majorities.      *)
+(* Properties use this module, so no bug replaces it.                       *)
 EXTENDS Integers, FiniteSets
 
 CONSTANT Voters

@@ -1,6 +1,6 @@
 ----------------------- MODULE ReassignmentProperties ------------------------
 (***************************************************************************)
-(* What reassignments promise, as named properties.                         *)
+(* Named properties of reassignments.                                       *)
 (*                                                                          *)
 (* Law of this file: no operator of ReassignmentRules or PartitionRules     *)
 (* that decides anything is used.                                           *)
@@ -13,20 +13,20 @@ VARIABLES
 
 Reassigning(p) == p.adding # {} \/ p.removing # {}
 
-(* Of a partition before and after a step: the reassignment was given up.   *)
+(* The step from p to q has cancelled the reassignment.                     *)
 GivenUp(p, q) ==
   p.adding # {} /\ ~Reassigning(q) /\ p.adding \cap RangeOf(q.replicas) = {}
 
-(* So many must have a record before it is acknowledged (acks=all).         *)
+(* The number of copies that an acknowledged record needs (acks=all).       *)
 NeededBy(row, p) == MinOf(MinIsr(row), Len(p.replicas))
 
-(* Who has all that may have been acknowledged after a step.  A broker that *)
-(* is no replica deletes its log.  Without LeaderNotes, who enters the ISR  *)
-(* beside a leader without having been eligible has copied the log, and     *)
-(* with an ISR that is large enough records are acknowledged that nobody    *)
-(* else has; with them a leader's notes, before the step and after it, tell *)
-(* both.  An unclean election that is allowed gives up what the new leader  *)
-(* has not.                                                                 *)
+(* The brokers that have all acknowledged records after a step. A broker    *)
+(* that is no replica deletes its log. Without LeaderNotes two assumptions  *)
+(* are made. A broker that enters the ISR of a leader, and was not eligible *)
+(* before, has copied the log. And if the ISR is large enough, records are  *)
+(* acknowledged that only its members have. With LeaderNotes the leader's   *)
+(* notes before and after the step decide both. An allowed unclean election *)
+(* gives up the records that the new leader lacks.                          *)
 Acknowledged(before, after) == after.endOffset > before.endOffset
 
 FetchedAll(before, after) ==
@@ -55,10 +55,11 @@ HoldersAfter(old, new, known) ==
        [] OTHER -> HoldersWithoutNotes(new, old.partitions[i], new.partitions[i], known[i])]
 
 -----------------------------------------------------------------------------
-(* Of every state.                                                          *)
+(* Properties of states.                                                    *)
 
-(* Who is in sync, eligible, added, removed or the last known leader is a   *)
-(* replica; nobody is added and removed.                                    *)
+(* Members of ISR, ELR, adding and removing lists and the last known leader *)
+(* are replicas, and no replica is both added and removed. Misses: a        *)
+(* replica that is counted and lacks records.                               *)
 IsrElrAreReplicas ==
   \A i \in DOMAIN controller.partitions :
     LET p == controller.partitions[i] IN
@@ -66,8 +67,9 @@ IsrElrAreReplicas ==
     /\ p.lastKnownLeader \in RangeOf(p.replicas) \cup {Nobody}
     /\ p.adding \cap p.removing = {}
 
-(* A leader is in sync, and all who are in sync with it are active; nobody  *)
-(* is in sync and eligible.                                                 *)
+(* A leader is in its ISR, all members of its ISR are active, and ISR and   *)
+(* ELR are disjoint. Without ELR the ISR is never empty. Misses: partitions *)
+(* without a leader, and dead brokers that are not fenced yet.              *)
 ValidControllerState ==
   \A i \in DOMAIN controller.partitions :
     LET p == controller.partitions[i] IN
@@ -77,14 +79,17 @@ ValidControllerState ==
     /\ p.isr \cap p.elr = {}
     /\ ElrEnabled \/ p.isr # {}
 
-(* Whoever may be elected without loss has all that was acknowledged.       *)
+(* Every replica that can be elected without loss has all acknowledged      *)
+(* records. Misses: unclean elections, and the brokers' real logs: the      *)
+(* property derives their records from the controller's steps.              *)
 LeaderCandidateCompleteness ==
   UncleanElection \/
   \A i \in DOMAIN controller.partitions :
     LET p == controller.partitions[i] IN
     (p.isr \cup (p.elr \cap RangeOf(p.replicas))) \subseteq holders[i]
 
-(* No leader is in a directory that has failed.                             *)
+(* The leader's directory is not one that has failed. Misses: a failed      *)
+(* directory that was not reported, and an unassigned one.                  *)
 OfflineDirNeverLeads ==
   \A i \in DOMAIN controller.partitions :
     LET p == controller.partitions[i]
@@ -92,21 +97,23 @@ OfflineDirNeverLeads ==
     IN p.leader # Nobody =>
          directory = Unassigned \/ directory \in controller.registrations[p.leader].directories
 
-(* When nothing is under way, the replicas are those that were asked for.   *)
+(* Without a reassignment the replicas are those of the last request.       *)
+(* Misses: a reassignment that never ends.                                  *)
 TargetReached ==
   \A i \in DOMAIN controller.partitions :
     \/ Reassigning(controller.partitions[i])
     \/ controller.partitions[i].replicas = controller.targets[i].replicas
 
 -----------------------------------------------------------------------------
-(* Of every step.                                                           *)
+(* Properties of steps.                                                     *)
 
 Kept(P(_, _)) ==
   \A i \in DOMAIN controller'.partitions :
     Same(controller, controller', i) => P(controller.partitions[i], controller'.partitions[i])
 
-(* A reassignment that ends leaves an ISR that is large enough, or as large *)
-(* as it was.                                                               *)
+(* A completed reassignment leaves an ISR of at least min ISR, or of the    *)
+(* size before. Misses: an ISR that shrinks right after, and a cancelled    *)
+(* reassignment.                                                            *)
 ReassignmentKeepsMinIsrStep ==
   LET ends(p, q) == /\ ~Reassigning(q) /\ ~GivenUp(p, q)
                     /\ Reassigning(p) \/ RangeOf(p.replicas) # RangeOf(q.replicas)
@@ -114,8 +121,9 @@ ReassignmentKeepsMinIsrStep ==
         ends(p, q) => Cardinality(q.isr) >= MinOf(NeededBy(controller, q), Cardinality(p.isr))
   IN Kept(enough)
 
-(* Every change has a partition epoch, and one of the leader or by which a  *)
-(* replica leaves has a leader epoch.                                       *)
+(* Every change raises the partition epoch. A new leader and the removal of *)
+(* a replica also raise the leader epoch. Misses: an epoch that increases   *)
+(* without a change.                                                        *)
 EpochsGrowStep ==
   LET grows(p, q) ==
         /\ q = p \/ q.partitionEpoch > p.partitionEpoch
@@ -124,13 +132,14 @@ EpochsGrowStep ==
              => q.leaderEpoch > p.leaderEpoch
   IN Kept(grows)
 
-(* No two topics have one id.                                               *)
+(* A new topic has a new id. Misses: two controllers that create topics at  *)
+(* the same time.                                                           *)
 TopicIdsAreNewStep ==
   controller'.topicId \in {0, controller.topicId} \/ controller'.topicId > controller.topicsMade
 
-(* R9.  Where there are racks, a new partition is spread over them: of two  *)
-(* none has two replicas more than the other, unless that has no broker     *)
-(* left that is registered and does not stop.                               *)
+(* A new partition is spread over both racks: neither has two replicas more *)
+(* than the other, unless the other has no usable broker left (R9). Misses: *)
+(* replicas that an administrator moves into one rack.                      *)
 SpreadOverRacksStep ==
   LET usable == {b \in Brokers : controller.registrations[b].state \in {"Active", "Fenced"}}
       spread(replicas) ==

@@ -1,12 +1,12 @@
 -------------------------- MODULE ReassignmentRules --------------------------
 (***************************************************************************)
-(* Every decision of the controller about partitions whose replicas change  *)
-(* that has a name (KIP-455, KIP-860, KIP-966, KIP-858).  How a leader is   *)
-(* chosen under one list of replicas is decided in PartitionRules; here is  *)
-(* decided which list that is, and who of it is eligible.  The Python twin  *)
-(* is reference/reassignment/rules.py.                                      *)
+(* Every named decision of the controller about partitions whose replicas   *)
+(* change (KIP-455, KIP-860, KIP-966, KIP-858). PartitionRules chooses a    *)
+(* leader under one list of replicas. This module decides which list is in  *)
+(* force, and which replicas are eligible. The Python twin is               *)
+(* reference/reassignment/rules.py.                                         *)
 (*                                                                          *)
-(* Rule ids (R1 ...) are those of docs/reconfiguration.md.                 *)
+(* Rule ids (R1 ...) are those of docs/protocol-rules.md.                   *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)
@@ -20,7 +20,7 @@ CONSTANTS
   ElrEnabled,          \* eligible.leader.replicas.version = 1 (KIP-966)
   UncleanElection,     \* unclean.leader.election.enable
   SecondRack,          \* the brokers in another rack than the others; empty: none has a rack
-  LeaderNotes          \* what a leader knows of fetches decides who joins the ISR; without it,
+  LeaderNotes          \* a leader's notes of fetches decide who joins the ISR; without it,
                        \* who has copied the log comes with the input
 
 Nobody == -1
@@ -47,9 +47,9 @@ PlacementRefused(row, replicas) ==
 
 (* R9 (StripedReplicaPlacer.RackList.place).  Racks take turns: after one   *)
 (* broker comes one of the other rack, as long as that has any left.  Its   *)
-(* fenced ones may be passed over behind active ones: the placer begins to  *)
-(* count anew when as many lists were made as brokers are active, and takes *)
-(* who was asked last at the same count for used up.  Where the turn is a   *)
+(* fenced ones may be passed over after active ones: the placer begins to   *)
+(* count again when as many lists were made as brokers are active, and takes*)
+(* the one tried last at the same count for used up.  Where the turn is a   *)
 (* rack's without anybody active, the first one is of the other rack, whose *)
 (* own turn falls out: then the third may be of the same rack as the        *)
 (* second.  `taken` are those of the list before b, in its order.           *)
@@ -62,9 +62,9 @@ TakesTurns(active, usable, taken, b) ==
      \/ left = {}
      \/ Len(taken) = 2 /\ mine \cap active = {}
 
-(* R9 (StripedReplicaPlacer).  Whether the placer may choose a list: nobody *)
-(* who is stopping, the first one active, and within a rack who is active   *)
-(* before who is fenced.                                                    *)
+(* Whether the placer may choose a list: no stopping broker, an active one  *)
+(* first, and within a rack active brokers before fenced ones (R9;          *)
+(* StripedReplicaPlacer).                                                   *)
 PlacerChooses(row, replicas) ==
   LET state(b) == row.registrations[b].state
       active == {b \in Brokers : state(b) = "Active"}
@@ -77,12 +77,13 @@ PlacerChooses(row, replicas) ==
           /\ i > 1 => TakesTurns(active, usable, SubSeq(replicas, 1, i - 1), replicas[i])
           /\ replicas[i] \in active \/ rack(replicas[i]) \subseteq before(i)
 
-(* R1, R2.  Who is added: the target without those that were there before   *)
-(* the running reassignment.                                                *)
+(* The added replicas: the target without the replicas before the running   *)
+(* reassignment (R1, R2).                                                   *)
 AddingAfter(partition, target) ==
   RangeOf(target) \ (RangeOf(partition.replicas) \ partition.adding)
 
-(* R1, R2.  Who is removed: all that are there and not in the target.       *)
+(* The removed replicas: all present ones that are not in the target (R1,   *)
+(* R2).                                                                     *)
 RemovingAfter(partition, target) == RangeOf(partition.replicas) \ RangeOf(target)
 
 (* R3.  The ISR that is left is large enough for the replicas that are      *)
@@ -91,9 +92,9 @@ KeepsMinIsr(partition, kept, minIsr) ==
   LET left == RangeOf(partition.replicas) \ partition.removing
   IN Cardinality(kept) >= MinOf(MinOf(minIsr, Cardinality(left)), Cardinality(partition.isr))
 
-(* R3.  Whether a reassignment ends with this ISR, of which those that go   *)
-(* are taken: all that are added are in it, and who stays, if more go than  *)
-(* come (KAFKA-19975).                                                      *)
+(* Whether a reassignment ends with this ISR, after the removed replicas    *)
+(* are taken out. It must contain all added ones, and all that stay if more *)
+(* are removed than added (R3; KAFKA-19975).                                *)
 CompletesReassignment(partition, isr, minIsr) ==
   LET kept == isr \ partition.removing
       target == RangeOf(partition.replicas) \ partition.removing
@@ -129,7 +130,7 @@ EligibleAfter(partition, replicas, isr, unclean, minIsr) ==
   IF ~ElrEnabled \/ Cardinality(isr) >= minIsr THEN {}
   ELSE (((partition.elr \cup partition.isr) \ isr) \ unclean) \cap RangeOf(replicas)
 
-(* C11.  Who led last, where nobody leads.                                  *)
+(* The last leader of a partition without a leader (C11).                   *)
 LastLeader(old, new) ==
   CASE ~ElrEnabled \/ new.leader # Nobody -> Nobody
     [] old.leader # Nobody -> old.leader
@@ -145,7 +146,7 @@ LeaderEpochBumped(old, new) ==
   new.leader # old.leader \/ ~(RangeOf(old.replicas) \subseteq RangeOf(new.replicas))
 
 -----------------------------------------------------------------------------
-(* What a leader knows of fetches: C14, P9, R6.                             *)
+(* A leader's notes of fetches (C14, P9, R6).                               *)
 
 (* P9.  Ends that a leader has noted count in the leader epoch in which     *)
 (* they were fetched.  A replica that left has begun one (R3), so what was  *)
@@ -153,7 +154,7 @@ LeaderEpochBumped(old, new) ==
 (* metadata may tell the leader of both.                                    *)
 KeepsEndOffsets(known, partition) == known.leaderEpoch = partition.leaderEpoch
 
-(* P9.  Whoever has fetched all that the leader has is in sync.             *)
+(* A replica that has fetched everything of the leader is in sync (P9).     *)
 JoinsIsr(known, b) == known.ends[b] >= known.endOffset
 
 -----------------------------------------------------------------------------
@@ -174,6 +175,6 @@ DirectoryOfNew(registration) ==
 DirectoryOnline(registration, directory) ==
   directory = Unassigned \/ directory \in registration.directories
 
-(* R19.  Two changes of one batch: the second builds on the first.          *)
+(* Of two changes in one batch the second builds on the first (R19).        *)
 BaseOfSecond(before, first) == first
 =============================================================================

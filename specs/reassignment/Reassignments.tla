@@ -1,14 +1,13 @@
 ---------------------------- MODULE Reassignments ----------------------------
 (***************************************************************************)
-(* The controller of a topic whose partitions move: reassignment and its    *)
-(* cancelling, brokers that come, go and are unregistered, elections that   *)
-(* are asked for, directories that fail, partitions and topics that are     *)
-(* made and deleted (Kafka's ReplicationControlManager and its              *)
-(* PartitionChangeBuilder).  Twin: reference/reassignment/handlers.py.      *)
+(* The controller of a topic whose partitions move: reassignments and their *)
+(* cancellation, brokers that come, go and are unregistered, requested      *)
+(* elections, failing directories, created and deleted partitions and       *)
+(* topics (Kafka's ReplicationControlManager and PartitionChangeBuilder).   *)
+(* Twin: reference/reassignment/handlers.py.                                *)
 (*                                                                          *)
-(* Who leads under one list of replicas is chosen by the controller of a    *)
-(* partition (PartitionController), taken under the list that is in force   *)
-(* after the change.                                                        *)
+(* The controller of a partition (PartitionController) chooses the leader   *)
+(* under the list of replicas in force after the change.                    *)
 (*                                                                          *)
 (* Brokers are inputs of the controller: what they ask, and that they are   *)
 (* silent.  Each knows the metadata at once (PartitionController has the    *)
@@ -29,7 +28,7 @@ Under(Replicas) == INSTANCE PartitionController WITH FetchMaxRecords <- 1
 (*   registrations   by broker: state ("Unregistered", "Fenced", "Active",  *)
 (*                   "Stopping"), directories (those that are online)       *)
 (*   topicId         of the topic, 0 when there is none                     *)
-(*   topicsMade      so many ids were given                                 *)
+(*   topicsMade      number of ids used                                     *)
 (*   partitions      those of a partition (PartitionController), and        *)
 (*                   replicas, adding, removing, directories (by broker)    *)
 (*   targets         by partition: the replicas that were last asked for,   *)
@@ -51,7 +50,7 @@ Partition(row, replicas) ==
                                          THEN DirectoryOfNew(row.registrations[b])
                                          ELSE Unassigned]]
 
-(* Who is in the ISR of a new partition has all that the leader has.        *)
+(* Members of a new partition's ISR have everything of the leader.          *)
 FirstNotes(partition) ==
   IF ~LeaderNotes THEN <<>>
   ELSE <<[broker |-> partition.leader, leaderEpoch |-> 0, partitionEpoch |-> 0, endOffset |-> 0,
@@ -70,10 +69,10 @@ Refused(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
 Disabled == {}
 
 -----------------------------------------------------------------------------
-(* One change of a partition (C7, R3, R5; PartitionChangeBuilder).  `old`   *)
-(* is what it is, `asked` the same with the lists that it is to have, `isr` *)
-(* what the ISR should become, `unclean` who came back without proof,       *)
-(* `acceptable` who may lead.                                               *)
+(* One change of a partition (C7, R3, R5; PartitionChangeBuilder). `old` is *)
+(* the present state, `asked` the same with the requested lists, `isr` the  *)
+(* proposed ISR, `unclean` the brokers that came back without proof of a    *)
+(* clean shutdown, `acceptable` the brokers that may lead.                  *)
 
 Bumped(old, new) ==
   IF new = old THEN old
@@ -104,7 +103,7 @@ Active(row) == {b \in Brokers : IsActive(row.registrations[b])}
 
 Election == IF UncleanElection THEN "UNCLEAN" ELSE "ONLINE"
 
-(* A change that asks for no other lists.                                   *)
+(* A change with the present lists.                                         *)
 ChangeOfIsr(row, old, isr, unclean, acceptable) ==
   Change(row, old, old, isr, unclean, acceptable, Election)
 
@@ -140,7 +139,7 @@ Step_HandleRegisterBroker(c, row, input) ==
      ELSE Made([after EXCEPT !.registrations[b] =
                   [state |-> "Fenced", directories |-> input.directories]])
 
-(* A session that runs out, or a broker that asks to be fenced.             *)
+(* A session that expires, or a broker that requests to be fenced.          *)
 Step_HandleFenceBroker(c, row, input) ==
   IF row.registrations[input.broker].state \notin {"Active", "Stopping"} THEN Disabled
   ELSE Made(WithState(WithoutBroker(row, input.broker), input.broker, "Fenced"))
@@ -149,8 +148,8 @@ Step_HandleShutDownBroker(c, row, input) ==
   IF row.registrations[input.broker].state # "Active" THEN Disabled
   ELSE Made(WithState(WithoutBroker(row, input.broker), input.broker, "Stopping"))
 
-(* R15.  The broker stays in the ELR, and is put there: whoever registers   *)
-(* without a registration before it comes without proof.                    *)
+(* The broker stays in the ELR or enters it. A broker that registers        *)
+(* without an earlier registration has no proof of a clean shutdown (R15).  *)
 Step_HandleUnregisterBroker(c, row, input) ==
   LET b == input.broker
       gone == [state |-> "Unregistered", directories |-> {}]
@@ -194,7 +193,7 @@ Step_HandleDirectoryFailure(c, row, input) ==
   IN IF input.directory \notin row.registrations[b].directories THEN Disabled
      ELSE Made(WithoutDirectories(row, row, b, {input.directory}))
 
-(* A replica says where it is.                                              *)
+(* A broker reports the directory of its replica.                           *)
 Step_HandleAssignDirectory(c, row, input) ==
   LET b == input.broker
       old == row.partitions[input.partition]
@@ -237,7 +236,7 @@ Step_HandleAlterPartition(c, row, input) ==
                              ELSE "NEW_LEADER_ELECTED"]}
 
 -----------------------------------------------------------------------------
-(* The broker that leads, where its notes are told: P9, R6.                 *)
+(* The leading broker with its notes (P9, R6).                              *)
 
 Led(row, i) == LeaderNotes /\ i \in DOMAIN row.partitions /\ row.partitions[i].leader # Nobody
 
@@ -248,8 +247,8 @@ UpToDate(row, i) ==
   IN /\ known.broker = p.leader /\ known.leaderEpoch = p.leaderEpoch
      /\ known.partitionEpoch = p.partitionEpoch
 
-(* However many changes there were, they are one update to it.  Who is no   *)
-(* replica is forgotten.                                                    *)
+(* Any number of changes are one update to it. Brokers that are no replicas *)
+(* are forgotten.                                                           *)
 Step_HandleMetadataUpdate(c, row, input) ==
   LET i == input.partition
       p == row.partitions[i]
@@ -293,7 +292,7 @@ Step_HandleSendAlterPartition(c, row, input) ==
              leaderEpoch |-> p.leaderEpoch, partitionEpoch |-> p.partitionEpoch])
 
 -----------------------------------------------------------------------------
-(* What an administrator asks for: R1, R2, R4, R8, R10 to R12.              *)
+(* Requests of an administrator (R1, R2, R4, R8, R10 to R12).               *)
 
 Lists(row, partition, replicas, adding, removing) ==
   [partition EXCEPT
@@ -344,7 +343,7 @@ Step_HandleElectPartitionLeader(c, row, input) ==
                                     ELSE "ELIGIBLE_LEADERS_NOT_AVAILABLE")
        [] OTHER -> Made(WithPartition(row, i, new))
 
-(* R10, R11.  Who is active is in the ISR at once.                          *)
+(* Active replicas are in the ISR at once (R10, R11).                       *)
 NewPartition(row, replicas) ==
   CASE PlacementRefused(row, replicas) # "" -> PlacementRefused(row, replicas)
     [] RangeOf(replicas) \cap Active(row) = {} -> "INVALID_REPLICA_ASSIGNMENT"
@@ -381,8 +380,8 @@ Step_HandleDeleteTopic(c, row, input) ==
   ELSE Made([row EXCEPT !.topicId = 0, !.partitions = <<>>, !.targets = <<>>,
                            !.leaders = <<>>, !.minIsr = 0])
 
-(* R24.  In one batch with the emptied ELRs.  Nobody is elected by it.  Of   *)
-(* a value that is there already nothing is written.                        *)
+(* The change is in one batch with the emptied ELRs, and elects nobody. An  *)
+(* unchanged value writes nothing (R24).                                    *)
 Step_HandleChangeMinIsr(c, row, input) ==
   LET cleared(p) == Bumped(p, [p EXCEPT !.elr = {}, !.lastKnownLeader = Nobody])
   IN IF row.topicId = 0 THEN Refused(row, "UNKNOWN_TOPIC_OR_PARTITION")

@@ -4,7 +4,7 @@
 (* (KIP-932; docs/shares.md).                                               *)
 (*                                                                          *)
 (* The leader's row stands for the broker that leads the partition,         *)
-(* whichever it is:                                                         *)
+(* at any time:                                                             *)
 (*                                                                          *)
 (*   highWatermark  the last offset that may be read                        *)
 (*   logStart       the first offset that the log has                       *)

@@ -87,7 +87,7 @@ ForgetRecord(n, offset) ==
 -----------------------------------------------------------------------------
 (* The leader by itself.                                                    *)
 
-(* Whoever holds the record forgets it.                                     *)
+(* The holder of the record forgets it.                                     *)
 Forgets(offset) ==
   [n \in Members |-> [clients[n] EXCEPT !.held = {h \in @ : h.offset # offset}]]
 
@@ -100,13 +100,13 @@ SessionEnd(n) ==
   LiftLeader(Step_HandleSessionEnd(Leader, leader, [type |-> "SessionEnd", member |-> n]),
              [clients EXCEPT ![n].held = {}, ![n].asked = {}], network)
 
-(* An attempt that is under way still arrives.                              *)
+(* An attempt in flight still arrives.                                      *)
 GiveUpWrite(write) ==
   LiftLeader(Step_HandleGiveUpWrite(Leader, leader, [type |-> "GiveUpWrite", write |-> write]),
              clients, network)
 
-(* Locks end with their leader: nothing is promised after it.  Its          *)
-(* consumers have heard of the next one.                                    *)
+(* Locks end with their leader; nothing is guaranteed after it. Its         *)
+(* consumers know the next one.                                             *)
 NothingHeld ==
   [n \in Members |-> [clients[n] EXCEPT !.held = {}, !.leaderEpoch = leader.leaderEpoch + 1]]
 MoveLeader(rows) == LiftLeader(Step_HandleMoveLeader(Leader, leader, 0), rows, network)

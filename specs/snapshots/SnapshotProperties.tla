@@ -1,8 +1,8 @@
 ------------------------- MODULE SnapshotProperties --------------------------
 (***************************************************************************)
-(* What snapshots of the metadata log promise, as named properties.  Those  *)
-(* of a log, its leaders and its voters are those of VoterProperties, of    *)
-(* all that a node has, be it in its log or in its snapshot.                *)
+(* Named properties of snapshots of the metadata log. The properties of a   *)
+(* log, its leaders and its voters are those of VoterProperties. They cover *)
+(* all records of a node, in its log or in its snapshot.                    *)
 (*                                                                          *)
 (* Law of this file: no operator of SnapshotRules, VoterRules or            *)
 (* QuorumRules is used.                                                     *)
@@ -32,12 +32,11 @@ RemovedLeaderResigns == P!RemovedLeaderResigns
 NoIllegalJoinStep == P!NoIllegalJoinStep
 
 -----------------------------------------------------------------------------
-(* Sets, where the oldest are no longer known.                              *)
+(* Voter sets; the oldest ones are no longer known.                         *)
 
 Ends(n) == {s.endOffset : s \in rows[n].snapshots}
 
-(* The offset of the set that was in force at the end of what the latest    *)
-(* snapshot has.                                                            *)
+(* The offset of the set in force at the end of the latest snapshot.        *)
 OldestKnown(n) ==
   LET end == IF Ends(n) = {} THEN 0 ELSE CHOOSE e \in Ends(n) : \A f \in Ends(n) : f <= e
       sets == P!SetsOf(rows[n].voter.quorum.log)
@@ -45,13 +44,16 @@ OldestKnown(n) ==
       below == {o \in offsets : o < end \/ o = Undefined}
   IN CHOOSE o \in below : \A p \in below : p <= o
 
-(* A node knows the sets of its latest snapshot and its log, and no others. *)
+(* A running node knows exactly the voter sets of its latest snapshot and   *)
+(* its log. Misses: a log with wrong sets.                                  *)
 HistorySound ==
   \A n \in Nodes : Running(rows[n]) =>
     rows[n].voter.history =
       SelectSeq(P!SetsOf(rows[n].voter.quorum.log), LAMBDA set : set.offset >= OldestKnown(n))
 
-(* What nodes know to be committed of the sets is one line.                 *)
+(* All nodes know the same committed voter sets, from their latest snapshot *)
+(* to their high watermark. Misses: a committed set that no node knows to   *)
+(* be committed.                                                            *)
 CommittedSetsOneLine ==
   LET line == P!SetsOf(committed)
       settled(n, sets) ==
@@ -64,26 +66,31 @@ CommittedSetsOneLine ==
 -----------------------------------------------------------------------------
 (* Snapshots.                                                               *)
 
-(* A snapshot has what is committed below its end, all of it and no more.   *)
+(* A snapshot contains exactly the committed records below its end. Misses: *)
+(* a truncated snapshot; snapshots are fetched whole.                       *)
 SnapshotIsPrefix ==
   \A n \in Nodes : \A s \in rows[n].snapshots :
     /\ s.endOffset <= Len(committed)
     /\ s.records = Prefix(committed, s.endOffset)
     /\ s.epoch = committed[s.endOffset].epoch
 
-(* What has gone from the beginning of a log is in a snapshot of its node.  *)
+(* Records that were removed from the beginning of a log are in a snapshot  *)
+(* of the node. Misses: the content of the snapshot (see SnapshotIsPrefix). *)
 PrefixKeepsCommitted ==
   \A n \in Nodes : rows[n].logStart > 0 => \E e \in Ends(n) : e >= rows[n].logStart
 
-(* A log begins where a snapshot ends, and goes on from there.              *)
+(* A log begins at the end of a snapshot of its node. Misses: a superfluous *)
+(* snapshot.                                                                *)
 LogStartCovered ==
   \A n \in Nodes :
     rows[n].logStart > 0 =>
       /\ rows[n].logStart \in Ends(n)
       /\ Running(rows[n]) => rows[n].logStart <= Len(rows[n].voter.quorum.log)
 
-(* V29.  What a controller has read is what the committed records up to     *)
-(* there say, whether it leads, led, or began with a snapshot.              *)
+(* A controller's state is the one of the committed records that it has     *)
+(* read, whether it leads, led, or began with a snapshot (V29). Misses:     *)
+(* runs without `state_machines`, and uncommitted writes of an active       *)
+(* controller.                                                              *)
 ControllerStateIsReplay ==
   \A n \in Nodes :
     LET machine == rows[n].machine
@@ -93,8 +100,9 @@ ControllerStateIsReplay ==
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
 
-(* Only a follower loads a snapshot, and what it has after it is what is    *)
-(* committed (Q19, V8).                                                     *)
+(* Only a follower loads a snapshot, and its log is then the committed log  *)
+(* up to the snapshot's end (Q19, V8). Misses: a node that needs a snapshot *)
+(* and never loads one.                                                     *)
 LoadsCommittedStep ==
   \A n \in Nodes :
     LET before == rows[n]

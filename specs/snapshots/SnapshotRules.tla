@@ -8,7 +8,7 @@
 (* below its end; here it has these records themselves.  Its id             *)
 (* [endOffset, epoch] has the epoch of the last of them (V1).               *)
 (*                                                                          *)
-(* Rule ids (V1 ...) are those of docs/reconfiguration.md.                  *)
+(* Rule ids (V1 ...) are those of docs/protocol-rules.md.                   *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)
@@ -28,7 +28,7 @@ LastEpochOf(row) == LatestEpoch(row.voter.quorum.epochCache)
 (* V30.  Control records are not for the controller.                        *)
 Data(log) == SelectSeq(log, LAMBDA entry : entry.value > 0)
 
-(* V1.  A node's snapshots are of one log, so their ends order them.        *)
+(* A node's snapshots belong to one log, so their ends order them (V1).     *)
 Latest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : t.endOffset <= s.endOffset
 Earliest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : s.endOffset <= t.endOffset
 
@@ -58,7 +58,8 @@ PrefixDeletable(row, offset) ==
 -----------------------------------------------------------------------------
 (* Fetched, and loaded: V4 to V7.                                           *)
 
-(* V5.  Who has nothing, or what is no longer in the log, needs a snapshot. *)
+(* A node that has nothing, or needs records that are no longer in the log, *)
+(* needs a snapshot (V5).                                                   *)
 FetchNeedsSnapshot(row, m) ==
   /\ row.snapshots # {}
   /\ LET earliest == Earliest(row.snapshots)
@@ -70,8 +71,8 @@ FetchNeedsSnapshot(row, m) ==
 (* V6.                                                                      *)
 IsServed(row, id) == \E s \in row.snapshots : IdOf(s) = id
 
-(* V7.  The leader has just said that the follower's position is not in its *)
-(* log: whatever the follower has there goes.                               *)
+(* The leader has just reported that the follower's position is not in its  *)
+(* log, so the follower's records there are removed (V7).                   *)
 ReplacesLog(row, snapshot) == TRUE
 
 (* V7.  What the node has then.                                             *)
@@ -94,8 +95,8 @@ MayStart(row) ==
 IsActive(row) ==
   row.voter.quorum.role = "Leader" /\ row.voter.quorum.highWatermark # Undefined
 
-(* V8.  Who has read nothing yet, or not up to where its log begins, begins *)
-(* with its latest snapshot.                                                *)
+(* A controller that has read nothing yet, or not up to the start of its    *)
+(* log, begins with its latest snapshot (V8).                               *)
 BeginsWithSnapshot(row, next) ==
   /\ row.snapshots # {} /\ (next = 0 \/ next < row.logStart)
   /\ Latest(row.snapshots).endOffset <= row.voter.quorum.highWatermark

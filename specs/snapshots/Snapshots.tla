@@ -1,14 +1,13 @@
 ------------------------------ MODULE Snapshots -------------------------------
 (***************************************************************************)
-(* What a controller, or a broker that observes, does with snapshots of the *)
-(* metadata log (KIP-630): it makes them, deletes the prefix of its log     *)
-(* that they cover, gives them to whom needs that prefix, and loads them.   *)
-(* All else is what it does where the voters change (VoterChanges), step    *)
-(* for step; a node that is no voter is an observer.                        *)
+(* A controller, or an observing broker, with snapshots of the metadata log *)
+(* (KIP-630): it makes them, deletes the prefix of its log that they cover, *)
+(* sends them to nodes that need this prefix, and loads them. All other     *)
+(* steps are those of VoterChanges. A node that is no voter is an observer. *)
 (*                                                                          *)
-(* `quorum.log` is all that a node has: what its latest snapshot has, and   *)
-(* the records after it.  Which part of it can still be read record by      *)
-(* record is said by `logStart`.                                            *)
+(* `quorum.log` has all records of a node: those of its latest snapshot,    *)
+(* and those after it. `logStart` is the start of the records that can      *)
+(* still be read one by one.                                                *)
 (*                                                                          *)
 (* Python twin: reference/snapshots/handlers.py.                            *)
 (*                                                                          *)
@@ -57,8 +56,8 @@ FetchResponse(m, id) ==
    epoch |-> m.epoch, leader |-> m.leader, records |-> m.records, diverging |-> m.diverging,
    highWatermark |-> m.highWatermark, request |-> m.request, snapshotId |-> id]
 
-(* V5, V7.  Who loads a snapshot asks for it where it would ask for records.*)
-(* Who asks for records that are gone is told of a snapshot instead.        *)
+(* A node that loads a snapshot requests it in place of records. A request  *)
+(* for deleted records is referred to a snapshot (V5, V7).                  *)
 Outgoing(row, m) ==
   CASE m.type = "FetchRequest" /\ row.download # NoId -> FetchSnapshotRequest(row, m)
     [] m.type = "FetchResponse" ->
@@ -83,8 +82,8 @@ ReadTo(machine, log, end) ==
       stable |-> IF last <= machine.stable.endOffset THEN machine.stable
                  ELSE [endOffset |-> last, records |-> records]]
 
-(* V29.  Who is active no more goes back; then all that is committed is     *)
-(* read.                                                                    *)
+(* A deposed controller returns to the committed state, and then reads all  *)
+(* committed records (V29).                                                 *)
 MachineAfter(old, new) ==
   LET watermark == new.voter.quorum.highWatermark
       kept == IF IsActive(old) /\ ~IsActive(new)
@@ -169,7 +168,7 @@ Step_HandleCleanSnapshots(n, row, input) ==
 -----------------------------------------------------------------------------
 (* Fetched: V5, V6.                                                         *)
 
-(* V5.  Such an answer notes nothing of who fetched.                        *)
+(* Such a response records nothing about the fetching node (V5).            *)
 Step_HandleFetchRequest(n, row, m) ==
   LET quorum == row.voter.quorum
       error == InForce(VotersOf(row.voter))!FetchRequestError(quorum, m)
@@ -219,8 +218,8 @@ Step_HandleFetchResponse(n, row, m) ==
             Finished(n, [row EXCEPT !.download = m.snapshotId], follower)
        [] OTHER -> Kept(row, V!Step_HandleFetchResponse(n, row.voter, m))
 
-(* V4, V7.  The log is replaced by the snapshot, all that was made of the   *)
-(* log is made anew, and what the snapshot has is committed.                *)
+(* The snapshot replaces the log, all derived state is computed again, and  *)
+(* the snapshot's records are committed (V4, V7).                           *)
 WithSnapshot(row, snapshot) ==
   LET log == LogAfterSnapshot(row, snapshot)
   IN [row EXCEPT

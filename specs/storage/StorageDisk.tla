@@ -100,7 +100,7 @@ Slot(file, i) ==
   (IF i <= Len(file.data) THEN {file.data[i]} ELSE {}) \cup
   {IF i <= Len(file.durable) THEN file.durable[i] ELSE Bad}
 
-(* Up to what is bad, which hides what follows.                             *)
+(* The records before the first bad one, which hides the rest.              *)
 RECURSIVE UptoBad(_)
 UptoBad(data) ==
   IF data = <<>> \/ data[1] = Bad THEN SubSeq(data, 1, MinOf(1, Len(data)))
@@ -122,7 +122,7 @@ Kept(pending) ==
               ELSE IF i \in chosen THEN Append(Taken[i - 1], pending[i]) ELSE Taken[i - 1]
         IN Taken[Len(pending)] : chosen \in SUBSET (1..Len(pending))}
 
-(* Files are numbered anew, by what has a name.                             *)
+(* Files are numbered again, by their names.                                *)
 Renumbered(disk, names, content) ==
   [EmptyDisk EXCEPT
      !.files = [i \in 1..Len(names) |-> content[i]],

@@ -1,18 +1,19 @@
 --------------------------- MODULE StorageOrders ----------------------------
 (***************************************************************************)
 (* The log of one partition: appends, rolls, flushes, checkpoints,          *)
-(* truncations, clean stops and starts, each as what it does to the disk,   *)
-(* step by step; a power loss or a kill may come between any two.  The      *)
-(* Python twin is reference/storage.                                        *)
+(* truncations, clean stops and starts. Each is a sequence of steps on the  *)
+(* disk, and a power loss or a kill may come between any two. The Python    *)
+(* twin is reference/storage.                                               *)
 (*                                                                          *)
-(* todo: what the operation at work does yet.  tasks: what Kafka leaves to  *)
-(* its scheduler: the flush behind a roll, the epoch file behind a cut.     *)
+(* todo: the remaining steps of the running operation. tasks: work of       *)
+(* Kafka's scheduler: the flush after a roll, the epoch file after a        *)
+(* truncation.                                                              *)
 (*                                                                          *)
-(* log is the abstraction, the log of the partition's row: what was         *)
-(* appended and is not cut.  While an operation is at work, or the broker   *)
-(* is down, it may be any of `may`.  known: what it was at any time.        *)
-(* promised: below, the recovery point has said that all is durable.        *)
-(* loaded: what the start at work has found.                                *)
+(* log is the abstraction, the log of the partition's row: appended records *)
+(* that are not truncated. While an operation runs, or the broker is down,  *)
+(* it may be any of `may`. known: all its former values. promised: below    *)
+(* it, the recovery point guarantees that all is durable. loaded: what the  *)
+(* running start has found.                                                 *)
 (***************************************************************************)
 EXTENDS StorageRules, StorageDisk
 
@@ -305,8 +306,8 @@ Runs ==
                /\ known' = Remembered(known, log) /\ loaded' = NothingLoaded
                /\ UNCHANGED <<disk, recoveryPoint, epochs, namesChanged, tasks, log>>
 
-(* The log is then what was the log when the crash came, or will be told by *)
-(* the next start; a crash of a start changes nothing of that.              *)
+(* The log is then the one before the crash, until the next start has       *)
+(* loaded it. A crash during a start does not change that.                  *)
 Crashes(left) ==
   /\ disk' = left
   /\ up' = FALSE /\ todo' = <<>> /\ tasks' = <<>>

@@ -23,13 +23,13 @@ RollSynced(rises) == rises
 (* D5.  Whether a flush syncs the names, too.                               *)
 FolderSynced(beginsThere, namesChanged) == beginsThere \/ namesChanged
 
-(* D5.  Where the recovery point is after a flush up to a target, which was *)
-(* asked for before what may have been a truncation to this end.            *)
+(* The recovery point after a flush up to a target, if the log may have     *)
+(* been truncated to this end since the request (D5).                       *)
 FlushedUpto(target, end) == MinOf(target, end)
 
-(* D5.  Whether the last entries of a segment's indexes are synced as it    *)
-(* closes: a flush behind a roll to this base leaves out what lies below    *)
-(* the recovery point.                                                      *)
+(* Whether the last index entries of a segment are synced when it closes. A *)
+(* flush after a roll to this base ignores everything below the recovery    *)
+(* point (D5).                                                              *)
 ClosingSynced(recoveryPoint, base) == recoveryPoint >= base
 
 (* D6.  Whether the epoch file is synced before it takes its name.          *)
@@ -56,7 +56,7 @@ EpochsCutAtOnce == TRUE
 -----------------------------------------------------------------------------
 (* Log start: D9.                                                           *)
 
-(* Whether a risen log start is durable before it is told.                  *)
+(* Whether a new log start is durable before it is reported.                *)
 LogStartDurable == TRUE
 
 -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 (* again, once they are answered.                                           *)
 (*                                                                          *)
 (*   status      "Off", "Initializing", "Ready", "Open", "Ending";          *)
-(*               "Fenced", "Failed", "Unusable": it was told so, and does   *)
+(*               "Fenced", "Failed", "Unusable": by an error, and does      *)
 (*               nothing more; "Abortable": it can only abort; "Recovering",*)
 (*               "Bumping": it has asked for that, and asks for another     *)
 (*               epoch then (version 1)                                     *)
@@ -14,16 +14,17 @@
 (*   txn         the number of its transaction, known to properties only    *)
 (*   sent        the partitions of its batches; with version 1 those that   *)
 (*               it asked the coordinator to add                            *)
-(*   added       the partitions that it was told are added (version 1)      *)
+(*   added       the partitions confirmed as added (version 1)              *)
 (*   acked       the partitions whose batch was acknowledged                *)
 (*   sequences   the next sequence number for each partition                *)
 (*   decision    what it asked for when it ended its transaction            *)
 (*                                                                          *)
-(* A producer that is told an error does nothing more: it differs from one  *)
-(* that waits in that it cannot be answered by a later copy.  So errors     *)
-(* change nothing here, unless HearsErrors: then it notes those that no     *)
-(* producer survives when it ends a transaction (X36); or Recovers: then it *)
-(* hears them all, gives batches up, and goes on where it can.              *)
+(* A producer that receives an error does nothing more. It differs from a   *)
+(* waiting one only in that no later copy can answer it. So errors change   *)
+(* nothing here, with two exceptions. With HearsErrors it records errors    *)
+(* that no producer survives at the end of a transaction (X36). With        *)
+(* Recovers it handles all errors, gives batches up, and continues if       *)
+(* possible.                                                                *)
 (***************************************************************************)
 EXTENDS TransactionRules
 
@@ -135,7 +136,7 @@ Step_HandleBumped(row, m, epoch) ==
   IF row.status = "Bumping" /\ m.epoch = row.epoch
   THEN Doing([InitialClient("Ready") EXCEPT !.epoch = epoch], {}) ELSE {}
 
-(* X36.  After these a producer is unusable, that hears no others.          *)
+(* The errors after which a producer is unusable (X36).                     *)
 Fatal == {"PRODUCER_FENCED", "INVALID_TXN_STATE"}
 
 (* ACTION HandleEndRefused                                                  *)
@@ -146,7 +147,8 @@ Step_HandleEndRefused(row, m, error) ==
   THEN Doing([row EXCEPT !.status = IF error = "PRODUCER_FENCED" THEN "Fenced" ELSE "Failed"], {})
   ELSE {}
 
-(* What an error makes of the one who asked; nothing, if it has its answer. *)
+(* The effect of an error on the sender; none if it already has its         *)
+(* response.                                                                *)
 AfterError(row, m, error) ==
   CASE m.type = "InitProducerId" /\ row.status = "Initializing" -> AfterInitError(error)
     [] m.type = "BumpEpoch" /\ row.status = "Bumping" /\ m.epoch = row.epoch ->

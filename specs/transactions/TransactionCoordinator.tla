@@ -64,7 +64,7 @@ Begin(row, state, epoch, partitions, request) ==
 Fencing(row) ==
   [row EXCEPT !.pending = [NothingPending EXCEPT !.state = "PrepareEpochFence"]]
 
-(* The second: whoever aborts, no request for the epoch is repeated.        *)
+(* The second: no request for the epoch is repeated, in either abort.       *)
 WithoutLast(row) == [row EXCEPT !.lastEpoch = Unknown]
 
 -----------------------------------------------------------------------------

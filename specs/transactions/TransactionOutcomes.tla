@@ -1,10 +1,10 @@
 ------------------------ MODULE TransactionOutcomes -------------------------
 (***************************************************************************)
-(* What transactions are for: each is decided once and as a whole, and who  *)
-(* reads what is committed is shown a partition up to the first record that *)
-(* is not decided, without those that are aborted.  No coordinators,        *)
-(* producers, epochs, markers or messages.  Transactions refines this       *)
-(* module (MCTransactionOutcomes, checked by TLC).                          *)
+(* The purpose of transactions: each is decided once and as a whole. A      *)
+(* reader of committed data sees a partition up to the first undecided      *)
+(* record, without aborted ones. There are no coordinators, producers,      *)
+(* epochs, markers or messages. Transactions refines this module            *)
+(* (MCTransactionOutcomes, checked by TLC).                                 *)
 (***************************************************************************)
 EXTENDS Integers, Sequences
 
@@ -16,7 +16,7 @@ VARIABLES
   decision,     \* decision[t]: "None", "Commit" or "Abort"
   written,      \* written[p]: of each record of p the transaction, or NoTxn
   passed,       \* passed[p]: of each that readers got past, as what it was taken
-  answered      \* <<t, decision>> that producers were told
+  answered      \* <<t, decision>> that producers received
 
 NoTxn == 0      \* of a control record
 
@@ -42,7 +42,7 @@ Write ==
     /\ \A i \in Added(written[p], written'[p]) :
          written'[p][i] # NoTxn => decision[written'[p][i]] # "Commit"
 
-(* Readers get past what is decided, as what it is decided, for ever.       *)
+(* Readers pass decided records, and the decision never changes.            *)
 Read ==
   \A p \in Partitions :
     /\ Begins(passed[p], passed'[p])
@@ -51,7 +51,7 @@ Read ==
          LET t == written'[p][i]
          IN t # NoTxn => passed'[p][i] \in {"Commit", "Abort"} /\ passed'[p][i] = decision'[t]
 
-(* A producer is told what is decided.                                      *)
+(* A producer receives the decision.                                        *)
 Tell ==
   /\ answered \subseteq answered'
   /\ \A a \in answered' \ answered : decision'[a[1]] = a[2]

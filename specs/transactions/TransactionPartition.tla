@@ -1,10 +1,10 @@
 ------------------------ MODULE TransactionPartition ------------------------
 (***************************************************************************)
-(* What the leader of a data partition does with batches and markers (X11,  *)
-(* X13, X14).  With one replica what is appended is committed: elections    *)
-(* are the matter of PartitionReplication.  With two, the other one has the *)
-(* log up to the high watermark, may lead at any time, and what is written  *)
-(* is acknowledged once it has it.                                          *)
+(* The leader of a data partition with batches and markers (X11, X13, X14). *)
+(* With one replica appended records are committed; PartitionReplication    *)
+(* models elections. With two replicas the other one has the log up to the  *)
+(* high watermark and may lead at any time, and a write is acknowledged     *)
+(* when the other one has it.                                               *)
 (*                                                                          *)
 (*   log         batches and markers                                        *)
 (*   producer    what the log says of the producer: epoch, coordinatorEpoch,*)
@@ -20,7 +20,7 @@
 (*               the leader shows                                           *)
 (*                                                                          *)
 (*   offsets     of a partition that keeps a group's: committed, those that *)
-(*               the group is told; pending, the last that the transaction  *)
+(*               the group receives; pending, the last that the transaction *)
 (*               at hand has sent; marker, what was decided of them and is  *)
 (*               not applied yet                                            *)
 (*                                                                          *)
@@ -37,7 +37,7 @@ UnknownProducer ==
 
 NoFollower == [type |-> "None"]
 
-(* Offsets are known by who sent them, and as which.                        *)
+(* Offsets are identified by their sender and their number.                 *)
 NoCommit == [txn |-> 0, sequence |-> Unknown]
 NoOffsets == [type |-> "None"]
 InitialOffsets ==
@@ -193,8 +193,9 @@ Step_HandleMarker(row, m) ==
           !.offsets = WithMarker(@, m.decision)]),
        "NONE")
 
-(* X18.  What a reader is given of the records behind offset: first and     *)
-(* last of each aborted transaction are those of its batches and its marker.*)
+(* The response to a reader for the records after an offset. For each       *)
+(* aborted transaction, first and last are the positions of its batches and *)
+(* its marker (X18).                                                        *)
 AbortedIn(records) ==
   LET isMarker(i) == records[i].kind = "Marker"
       begins(i) == ~isMarker(i) /\ (i = 1 \/ isMarker(i - 1))

@@ -1,10 +1,10 @@
 ------------------------ MODULE TransactionProperties ------------------------
 (***************************************************************************)
-(* What transactions promise, as named properties, and the history that     *)
-(* they need.  Law of this file: no decision of TransactionRules is used.   *)
+(* Named properties of transactions, and the history variables that they    *)
+(* need. Law of this file: no decision of TransactionRules is used.         *)
 (*                                                                          *)
 (* The fate of a batch is the type of the first marker after it in its      *)
-(* partition, "None" while there is none.                                   *)
+(* partition, or "None" without a marker.                                   *)
 (***************************************************************************)
 EXTENDS Transactions
 
@@ -48,7 +48,7 @@ HistoryNext ==
        AppendedTo(p) /\ LastIn(p).kind = "Batch" /\ LastIn(p).epoch < handedOut}}
 
 -----------------------------------------------------------------------------
-(* Words.                                                                   *)
+(* Definitions.                                                             *)
 
 HasFollower(p) == partitions[p].follower.type = "Follower"
 
@@ -65,8 +65,7 @@ Fates == UNION {{<<partitions[p].log[i].txn, Fate(p, i), p>> : i \in Batches(p)}
                   p \in Partitions}
 
 PrepareOf(decision) == IF decision = "Commit" THEN "PrepareCommit" ELSE "PrepareAbort"
-(* Each producer id has MaxEpoch + 1 epochs to give, and one that it ends   *)
-(* with.                                                                    *)
+(* A producer id has MaxEpoch + 1 epochs for clients, and a last one.       *)
 IsFirstOfId(epoch) == epoch % (MaxEpoch + 2) = 0
 IsLastOfId(epoch) == epoch % (MaxEpoch + 2) = MaxEpoch + 1
 
@@ -79,6 +78,8 @@ Epochs == -1..20
 TxnStates == {"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit",
               "CompleteAbort", "Dead"}
 
+(* Every field of a row has a value of its type. Misses: a value of the     *)
+(* right type that is wrong in this state.                                  *)
 TransactionTypeInv ==
   /\ \A n \in 1..MaxCoordinators :
        LET row == coordinators[n] IN
@@ -96,7 +97,8 @@ TransactionTypeInv ==
   /\ \A r \in Readers : \A p \in Partitions :
        readers[r].read[p].shown \subseteq 1..readers[r].read[p].position
 
-(* T: what a partition knows of its producer is what its log says.          *)
+(* A partition's state of its producer is the one that its log implies.     *)
+(* Misses: a wrong log, and sequence numbers.                               *)
 ProducerStateIsOfLog ==
   \A p \in Partitions :
     LET records == partitions[p].log
@@ -108,35 +110,44 @@ ProducerStateIsOfLog ==
 -----------------------------------------------------------------------------
 (* Safety.                                                                  *)
 
-(* No transaction is committed in one place and aborted in another.         *)
+(* No transaction is committed in one partition and aborted in another.     *)
+(* Misses: a transaction that is committed in one partition and never ends  *)
+(* in another.                                                              *)
 TxnAtomic ==
   \A one \in Fates, other \in Fates :
     one[1] = other[1] => ~(one[2] = "Commit" /\ other[2] = "Abort")
 
-(* What a producer was told is committed is aborted nowhere.                *)
+(* A transaction whose commit was acknowledged is aborted in no partition.  *)
+(* Misses: a committed batch that disappears from a log; logs lose nothing  *)
+(* here.                                                                    *)
 AckedCommit ==
   \A t \in told : t.decision = "Commit" =>
     \A f \in Fates : f[1] = t.txn => f[2] # "Abort"
 
-(* A reader of committed data never sees a batch of a transaction whose     *)
-(* producer was told that it is aborted.                                    *)
+(* A transaction whose abort was acknowledged is committed in no partition, *)
+(* so no reader of committed data sees it. Misses: a batch that is visible  *)
+(* before its marker (see ReadersSeeCommitted).                             *)
 AbortedInvisible ==
   \A t \in told : t.decision = "Abort" =>
     \A f \in Fates : f[1] = t.txn => f[2] # "Commit"
 
-(* Nor one of a transaction that nobody asked to commit.                    *)
+(* A committed transaction had a request to commit it. Misses: a request of *)
+(* an instance that was replaced meanwhile.                                 *)
 CommitWasAsked ==
   \A f \in Fates : f[2] = "Commit" =>
     \E m \in network : m.type = "EndTxn" /\ m.txn = f[1] /\ m.decision = "Commit"
 
-(* A marker is in a log only if its decision is committed before.           *)
+(* The decision of a marker was committed before the marker was appended.   *)
+(* Misses: a marker of an earlier decision that arrives in a later epoch of *)
+(* the same number.                                                         *)
 DecidedBeforeMarked ==
   \A p \in Partitions : \A i \in Markers(p) :
     LET marker == partitions[p].log[i] IN
     \E d \in decided : d.state = PrepareOf(marker.decision) /\ d.epoch = marker.epoch
 
-(* With an epoch for each transaction there is one decision for an epoch in *)
-(* all that anybody can see: markers, Complete records, answers.            *)
+(* With an epoch for each transaction, all markers, Complete records and    *)
+(* responses of an epoch have one decision. Misses: version 1, in which     *)
+(* transactions share an epoch.                                             *)
 OneDecision ==
   Version = 2 =>
     LET completed == {<<d.epoch, DecisionIs(d.state)>> :
@@ -147,14 +158,17 @@ OneDecision ==
         all == completed \cup markers \cup answered
     IN \A one \in all, other \in all : one[1] = other[1] => one[2] = other[2]
 
-(* ... and one among the Prepare records that are committed.  This holds    *)
-(* only where no append is given up (X3): else a second one overrules it.   *)
+(* All committed Prepare records of an epoch have one decision. This holds  *)
+(* only if no append is given up (X3); otherwise a second record overrules  *)
+(* the first. Misses: version 1, and runs in which an append is given up.   *)
 OnePreparedDecision ==
   Version = 2 =>
     \A one \in decided, other \in decided :
       one.epoch = other.epoch => DecisionIs(one.state) = DecisionIs(other.state)
 
-(* A transaction is complete only when each of its partitions has a marker. *)
+(* When a Complete record is committed, each partition of the transaction   *)
+(* has its marker. Misses: a missing marker of a transaction without a      *)
+(* Complete record.                                                         *)
 LogMatchesMarkers ==
   \A d \in decided : d.state \in {"CompleteCommit", "CompleteAbort"} =>
     \E prepared \in decided :
@@ -164,12 +178,14 @@ LogMatchesMarkers ==
            /\ partitions[p].log[i].epoch = prepared.epoch
            /\ partitions[p].log[i].decision = DecisionIs(d.state)
 
-(* An instance that a newer one has replaced commits nothing any more.      *)
+(* A batch that a replaced instance appends is never committed. Misses: a   *)
+(* batch that was appended before the new instance received its epoch.      *)
 ZombieCommitsNothing == \A f \in Fates : <<f[3], f[1]>> \in late => f[2] # "Commit"
 
-(* A producer's batch is once in its partition's log, and committed batches *)
-(* of one producer stand there in the order in which they were sent.        *)
-(* Copies of offsets do no harm by themselves.                              *)
+(* A producer's batch is in a log at most once, and its committed batches   *)
+(* are in the order of sending. Copies of offsets are allowed, because they *)
+(* are harmless. Misses: a batch that never arrives (see CommitIsWhole and  *)
+(* NoGaps).                                                                 *)
 ExactlyOnceAppend ==
   \A p \in Partitions \ Offsets : \A i, j \in Batches(p) :
     LET one == partitions[p].log[i]
@@ -180,19 +196,20 @@ ExactlyOnceAppend ==
                 \E t \in told : t.txn = b.txn /\ t.decision = "Commit")
           => one.txn < other.txn \/ (one.txn = other.txn /\ one.sequence < other.sequence)
 
-(* No batch is in a log without that before it, so that none is taken for a *)
-(* copy that is not there.  With version 1 a partition that knows nothing   *)
-(* of the producer takes any batch for the next one.                        *)
 GapFree ==
   \A p \in Partitions \ Offsets : \A i \in Batches(p) :
     LET one == partitions[p].log[i] IN
     one.sequence > 0 =>
       \E j \in Batches(p) : /\ j < i /\ partitions[p].log[j].epoch = one.epoch
                             /\ partitions[p].log[j].sequence = one.sequence - 1
+(* With version 2 no batch is in a log without its predecessor, so no batch *)
+(* is mistaken for a copy. With version 1 a partition without state of the  *)
+(* producer accepts any batch. Misses: version 1.                           *)
 NoGaps == Version = 2 => GapFree
 
-(* The offsets that a group is told are of a transaction that is committed, *)
-(* wherever else it wrote; when none are pending, of the last one that is.  *)
+(* The offsets that a group receives belong to a committed transaction, and *)
+(* without pending ones to the last committed transaction. Misses: offsets  *)
+(* that are returned late because others are pending.                       *)
 OffsetsAtomicWithRecords ==
   \A p \in Offsets :
     LET shown == partitions[p].offsets.committed
@@ -205,8 +222,8 @@ OffsetsAtomicWithRecords ==
        /\ partitions[p].offsets.pending = nothing /\ done # {} =>
             sentAs(CHOOSE i \in done : \A j \in done : j <= i) = shown
 
-(* No offsets take the place of those that their producer sent later, so    *)
-(* that no input is consumed twice.                                         *)
+(* Offsets never replace offsets that the same producer sent later, so no   *)
+(* input is consumed twice. Misses: offsets of several producers.           *)
 ExactlyOnceInputs ==
   \A p \in Offsets : \A i, j \in Batches(p) :
     LET one == partitions[p].log[i]
@@ -216,7 +233,9 @@ ExactlyOnceInputs ==
          \/ one.txn < other.txn
          \/ one.txn = other.txn /\ one.sequence <= other.sequence
 
-(* What is open in a partition, its coordinator knows of, and will end.     *)
+(* If a partition has an open transaction, its active coordinator knows     *)
+(* that, and will end it. Misses: whether it does end, and anything while   *)
+(* the coordinator loads.                                                   *)
 NoHanging ==
   LET row == coordinators[leaderEpoch] IN
   row.active =>
@@ -224,19 +243,21 @@ NoHanging ==
       /\ row.txn.state \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
       /\ p \in row.txn.partitions
 
-(* The last epoch of a producer id is given to nobody, and no transaction   *)
-(* is ended with a number of the next id: with version 1 the first one of   *)
-(* an id ends the transactions of who was given it.                         *)
+(* No client has the last epoch of a producer id, and no transaction ends   *)
+(* with an epoch of the next id. (With version 1 the first epoch of an id   *)
+(* ends the transactions of the client that received it.) Misses: a next id *)
+(* that another producer has.                                               *)
 EpochsInBounds ==
   /\ \A c \in Clients : ~IsLastOfId(clients[c].epoch)
   /\ \A d \in decided :
        d.state \in {"PrepareCommit", "PrepareAbort"} =>
          ~IsFirstOfId(d.epoch) \/ (Version = 1 /\ d.epoch <= handedOut)
 
-(* Who is told that it is fenced was replaced, or its coordinator has       *)
-(* aborted its transaction by itself.  With version 1 another coordinator,  *)
-(* and one that has forgotten the id, does not know a request for an epoch  *)
-(* again (KAFKA-20357); and a fence counts from when it is written (X8).    *)
+(* A fenced producer was replaced, or its coordinator aborted its           *)
+(* transaction. With version 1, a coordinator that moved or that has        *)
+(* forgotten the id does not recognize a repeated request (KAFKA-20357). A  *)
+(* fence counts from when it is written (X8). Misses: version 1, if the     *)
+(* coordinator moved or ids expire.                                         *)
 FencedByOthers ==
   \A c \in Clients : clients[c].status = "Fenced" =>
     \/ \E other \in Clients \ {c} : clients[other].status # "Off"
@@ -246,13 +267,14 @@ FencedByOthers ==
          /\ ~\E m \in network : /\ m.type = "EndTxn" /\ m.decision = "Abort"
                                /\ m.epoch = IF Version = 2 THEN d.epoch - 1 ELSE d.epoch
 
-(* No producer ends its transaction as the state of it does not allow, so   *)
-(* none is told so.                                                         *)
+(* With version 2 no request to end a transaction is refused because of the *)
+(* transaction's state. Misses: version 1, and refused offsets.             *)
 EndNotRefused ==
   \A c \in Clients :
     Version = 2 /\ clients[c].decision # "None" => clients[c].status # "Failed"
 
-(* No two instances hold one epoch.                                         *)
+(* No two instances have one epoch. Misses: instances that have not         *)
+(* received their epoch yet.                                                *)
 EpochHeldOnce ==
   \A c, d \in Clients :
     (/\ c # d
@@ -260,7 +282,9 @@ EpochHeldOnce ==
           {"Ready", "Open", "Ending", "Abortable", "Recovering"})
       => clients[c].epoch # clients[d].epoch
 
-(* X17.  What is shown is committed, and decided by what is committed.      *)
+(* Everything below the last stable offset is committed, and its decision   *)
+(* too (X17). Misses: partitions with one replica, and an offset that is    *)
+(* smaller than possible.                                                   *)
 LsoBounds ==
   \A p \in {p \in Partitions : HasFollower(p)} :
     LET kept == partitions[p].follower.log
@@ -269,15 +293,17 @@ LsoBounds ==
        /\ \A i \in 1..stable :
             kept[i].kind = "Batch" => \E j \in i..Len(kept) : kept[j].kind = "Marker"
 
-(* What no change of leaders takes back.                                    *)
+(* The records that no change of leaders removes.                           *)
 KeptIn(p) == IF HasFollower(p) THEN partitions[p].follower.log ELSE partitions[p].log
 FateIn(records, i) ==
   LET after == {j \in i..Len(records) : records[j].kind = "Marker"}
   IN IF after = {} THEN "None"
      ELSE records[CHOOSE j \in after : \A k \in after : j <= k].decision
 
-(* What a coordinator has begun is what it has written, or will write.      *)
 
+(* The pending transition of the active coordinator is the last record of   *)
+(* its log, or not written yet. Misses: pending transitions of a replaced   *)
+(* coordinator.                                                             *)
 PendingIsLocal ==
   LET pending == Current.pending IN
   IF pending.logged
@@ -288,8 +314,9 @@ PendingIsLocal ==
        \/ /\ pending.state \in {"CompleteCommit", "CompleteAbort"}
           /\ Current.txn.state = PrepareOf(DecisionIs(pending.state))
 
-(* X18.  Who reads what is committed is shown it, and gets past nothing     *)
-(* that is not decided.                                                     *)
+(* A read_committed reader has seen exactly the committed batches before    *)
+(* its position, and all of them are decided (X18). Misses: a batch with    *)
+(* another decision in another partition.                                   *)
 ReadersSeeCommitted ==
   \A r \in ReadCommitted : \A p \in Partitions :
     LET kept == KeptIn(p)
@@ -299,8 +326,9 @@ ReadersSeeCommitted ==
             /\ FateIn(kept, i) # "None"
             /\ i \in read.shown <=> FateIn(kept, i) = "Commit"
 
-(* X18.  Other readers are shown all, and nothing that another leader may   *)
-(* not have.                                                                *)
+(* A read_uncommitted reader has seen all batches before its position, and  *)
+(* only records that every leader has (X18). Misses: partitions with one    *)
+(* replica, which commit at once.                                           *)
 ReadersSeeAll ==
   \A r \in ReadUncommitted : \A p \in Partitions :
     LET kept == KeptIn(p)
@@ -311,9 +339,9 @@ ReadersSeeAll ==
 -----------------------------------------------------------------------------
 (* Properties of steps.                                                     *)
 
-(* Epochs never go back: not in the transaction log, not in what is         *)
-(* committed in a partition.                                                *)
 ProducerIn(row) == IF row.follower.type = "None" THEN row.producer ELSE row.follower.producer
+(* Epochs never decrease in the transaction log, nor in the committed part  *)
+(* of a partition. Misses: an epoch that should have increased.             *)
 EpochMonotonicStep ==
   /\ log'.committed.epoch >= log.committed.epoch
   /\ \A p \in Partitions :
@@ -322,8 +350,9 @@ EpochMonotonicStep ==
        IN after.epoch >= before.epoch /\ after.coordinatorEpoch >= before.coordinatorEpoch
 EpochMonotonic == [][EpochMonotonicStep]_vars
 
-(* Once InitProducerId was answered, no older instance has a partition      *)
-(* added or a transaction ended.                                            *)
+(* After a response to InitProducerId, no older instance can add a          *)
+(* partition or end a transaction. Misses: requests that change nothing at  *)
+(* the coordinator, and appends of the older instance to partitions.        *)
 ZombieFencedStep ==
   LET before == coordinators[leaderEpoch].pending
       after == coordinators'[leaderEpoch].pending
@@ -331,9 +360,10 @@ ZombieFencedStep ==
        after.request.epoch >= handedOut
 ZombieFenced == [][ZombieFencedStep]_vars
 
-(* A guard goes with a batch that is appended, or with a marker of a larger *)
-(* epoch: none takes the guard of a later transaction.  With a leader goes  *)
-(* every guard.                                                             *)
+(* A guard ends with an appended batch or with a marker of a larger epoch,  *)
+(* so no marker takes the guard of a later transaction. Misses: version 1,  *)
+(* partitions with two replicas (a guard ends with its leader), and a guard *)
+(* that ends with a late batch of an earlier transaction.                   *)
 GuardKeptStep ==
   Version = 2 /\ Replicas = 1 =>
     \A p \in Partitions :
@@ -342,13 +372,16 @@ GuardKeptStep ==
         partitions'[p].producer.epoch > partitions[p].guard
 GuardKept == [][GuardKeptStep]_vars
 
-(* X17.  No leader shows less than an earlier one has shown.                *)
+(* A new leader never has a smaller last stable offset than an earlier one  *)
+(* (X17). Misses: partitions with one replica.                              *)
 LsoMonotonicStep ==
   \A p \in {p \in Partitions : HasFollower(p)} :
     partitions'[p].follower.stable >= partitions[p].follower.stable
 LsoMonotonic == [][LsoMonotonicStep]_vars
 
-(* X32.  What a producer is told is committed is all that it sent.          *)
+(* When a commit is acknowledged, the logs have everything that the         *)
+(* producer sent in the transaction (X32). Misses: all offsets of a         *)
+(* transaction except one.                                                  *)
 CommitIsWholeStep ==
   \A c \in Clients :
     (/\ clients[c].status = "Ending" /\ clients[c].decision = "Commit"
@@ -361,7 +394,8 @@ CommitIsWholeStep ==
                /\ partitions[p].log[i].sequence = sequence
 CommitIsWhole == [][CommitIsWholeStep]_vars
 
-(* X26.  What a sweep has listed, and aborts, is what was listed.           *)
+(* A transaction that a sweep aborts is the one that the sweep has listed   *)
+(* (X26). Misses: version 1, in which transactions share an epoch.          *)
 AbortedIsListedStep ==
   LET before == coordinators[leaderEpoch]
       after == coordinators'[leaderEpoch]

@@ -5,9 +5,9 @@
 (* sent, no variables.  A bug is one or more of these operators replaced    *)
 (* (bugs, `Op <- [TransactionRules] BugOp`).                                *)
 (*                                                                          *)
-(* Rule ids (X1 ..., T1 ...) are those of docs/protocol-rules.md.  Where    *)
-(* Apache Kafka 4.3.1 decides otherwise, the correct rule stands here and   *)
-(* Kafka's is an overlay (Z70, Z71, Z72).                                   *)
+(* Rule ids (X1 ..., T1 ...) are those of docs/protocol-rules.md. Where     *)
+(* Apache Kafka 4.3.1 decides otherwise, this file has the correct rule,    *)
+(* and Kafka's is an overlay (Z70, Z71, Z72).                               *)
 (*                                                                          *)
 (* There is one transactional id.  Its epochs are counted through its       *)
 (* producer ids: the k-th id, from 0, has those from k * EpochsOfId on, so  *)
@@ -77,9 +77,9 @@ InitialisedEpoch(epoch) == IF IsExhausted(epoch) THEN NextProducerId(epoch) ELSE
 (* another id (TransactionMetadata.prepareFenceProducerEpoch).              *)
 FencedEpoch(epoch) == IF epoch % EpochsOfId > MaxEpoch THEN epoch ELSE epoch + 1
 
-(* X26.  What was listed as over its timeout is aborted if it is still the  *)
-(* transaction that was listed: with version 2 each has an epoch of its own *)
-(* (asked under the lock of its row).                                       *)
+(* A listed transaction is aborted if it is still the listed one. With      *)
+(* version 2 each transaction has its own epoch, which is checked under the *)
+(* lock of the row (X26).                                                   *)
 StillListed(row) == row.txn.epoch = row.listed
 
 (* X19, X20.  The epoch after a producer ended its transaction.             *)
@@ -90,14 +90,14 @@ EndedEpoch(epoch) == IF EpochPerTransaction THEN epoch + 1 ELSE epoch
 CompletedEpoch(epoch) ==
   IF EpochPerTransaction /\ epoch % EpochsOfId > MaxEpoch THEN NextProducerId(epoch) ELSE epoch
 
-(* X21.  What the producer is told at its end: the identity that it will    *)
-(* have (KAFKA-18660).                                                      *)
+(* The response at the end of a transaction has the producer's next         *)
+(* identity (X21; KAFKA-18660).                                             *)
 EndAnsweredEpoch(epoch) == CompletedEpoch(epoch)
 
 (* X27.  An id that was forgotten comes back with a producer id of its own. *)
 ReturnedEpoch(epoch) == NextProducerId(epoch)
 
-(* X27.  An id is forgotten that has nothing under way.                     *)
+(* An id without an open transaction may expire (X27).                      *)
 MayExpire(row) ==
   IdsExpire /\ row.pending.state = "None" /\ row.txn.state \in Completed \cup {"Empty"}
 
@@ -178,8 +178,8 @@ EndTxnAnswerV1(row, m) ==
     [] row.txn.state = Prepared(m.decision) -> "CONCURRENT_TRANSACTIONS"
     [] OTHER -> "INVALID_TXN_STATE"
 
-(* X20.  What a retry and the transaction at hand are told; commit after an *)
-(* abort by the coordinator is PRODUCER_FENCED (KAFKA-20785).               *)
+(* The responses to a retry and to the present transaction. A commit after  *)
+(* an abort by the coordinator is PRODUCER_FENCED (X20; KAFKA-20785).       *)
 EndTxnAnswerV2(row, m) ==
   LET isRetry == row.txn.epoch \in {m.epoch + 1, CompletedEpoch(m.epoch + 1)}
       isCurrent == row.txn.epoch = m.epoch
@@ -210,8 +210,8 @@ EndTxnAnswer(row, m) ==
 (* Kafka 4.3.1 takes a partition without a leader for deleted (Z70).        *)
 MarkerDestination(hasLeader) == IF hasLeader THEN "Leader" ELSE "Later"
 
-(* X23, X24.  The partitions that have their marker by this answer: those   *)
-(* of one request may be appended at different times (KAFKA-17877).         *)
+(* The partitions whose marker this response confirms. Markers of one       *)
+(* request may be appended at different times (X23, X24; KAFKA-17877).      *)
 MarkedBy(row, m) == {m.partition}
 
 (* X24.  Whether this answer to a marker is about the row's transaction.    *)
@@ -231,8 +231,8 @@ IsCompletionSeen(row) == TRUE
 -----------------------------------------------------------------------------
 (* Partition: data, X11, X13, T1 to T3.                                     *)
 
-(* X29.  Whether a batch is told from its copies by its sequence number.    *)
-(* Offsets that Kafka is sent have none (Z87).                              *)
+(* Whether a sequence number distinguishes a batch from its copies. Offsets *)
+(* sent to Kafka have none (X29; Z87).                                      *)
 HasSequence(partition) == TRUE
 
 (* T1, by counting: there is one batch of each transaction, but of offsets. *)
@@ -244,24 +244,24 @@ IsOngoing(producer, epoch) == producer.open /\ producer.epoch = epoch
 (* X11.  A transaction's first batch here is verified first.                *)
 NeedsVerification(producer, epoch) == ~IsOngoing(producer, epoch)
 
-(* X13.  Guards are unique: another one does not stand for the one that a   *)
-(* batch came with.                                                         *)
+(* Guards are unique: another guard does not count for the one under which  *)
+(* a batch arrived (X13).                                                   *)
 IsGuarded(guard, v) == v.guarded
 
-(* X13.  Whether a batch of the epoch that is known here is the next one.   *)
-(* Where only a marker has told of the epoch, it is the first.              *)
+(* Whether a batch of the known epoch is the next one. If only a marker has *)
+(* announced the epoch, the batch must be the first (X13).                  *)
 IsInSequence(producer, m) ==
   m.sequence = IF producer.sequence = Unknown THEN 0 ELSE producer.sequence
 
-(* X13.  While a guard stands no batch is let in above the lowest that has  *)
-(* come under it (VerificationStateEntry.lowestSequence).                   *)
+(* While a guard exists, no batch above the lowest one under it is accepted *)
+(* (X13; VerificationStateEntry.lowestSequence).                            *)
 WaitsForLower(verifying, v) ==
   /\ v.guarded /\ HasSequence(v.request.partition)
   /\ \E w \in verifying : /\ w.guarded /\ w.request.epoch = v.request.epoch
                           /\ w.request.sequence < v.request.sequence
 
-(* X13.  What a batch is refused for; guarded: the guard under which it was *)
-(* verified is still the one that stands here.                              *)
+(* The error that refuses a batch. guarded: the guard under which it was    *)
+(* verified still exists (X13).                                             *)
 BatchError(producer, m, guarded) ==
   CASE m.epoch < producer.epoch -> "INVALID_PRODUCER_EPOCH"
     [] NeedsVerification(producer, m.epoch) /\ ~guarded -> "INVALID_TXN_STATE"
@@ -303,7 +303,7 @@ MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard >= m.epoch)
 IsAppliedAtOnce(offsets) == TRUE
 
 -----------------------------------------------------------------------------
-(* Partition: what is shown and what is forgotten, X16, X17.                *)
+(* Partition: visible records, and forgotten producers (X16, X17).          *)
 
 (* The high watermark: where the other replica's log ends, if there is one. *)
 HighWatermark(row) == Len(IF row.follower.type = "None" THEN row.log ELSE row.follower.log)
@@ -316,8 +316,8 @@ LastStableOffset(row) == DecidedUpTo(SubSeq(row.log, 1, HighWatermark(row)))
 ReadUpTo(row, isolation) ==
   IF isolation = "read_committed" THEN LastStableOffset(row) ELSE HighWatermark(row)
 
-(* X18.  Of the index of aborted transactions, what a reader of offset+1 to *)
-(* end is told.                                                             *)
+(* The aborted transactions that a reader of offset+1 to end receives       *)
+(* (X18).                                                                   *)
 AbortedAmong(aborted, offset, end) == {t \in aborted : t.last > offset /\ t.first <= end}
 
 (* X18.  What a reader of committed records drops.                          *)
@@ -328,7 +328,7 @@ IsDropped(aborted, at) == \E t \in aborted : t.first <= at /\ at <= t.last
 IsProducerExpired(producer) == FALSE
 
 -----------------------------------------------------------------------------
-(* Producers: errors, X32, X36.  What becomes of one that is told an error: *)
+(* Producers: errors, X32, X36.  What becomes of one that gets an error:    *)
 (* "Retry", it asks again; "Abortable", its transaction can only be         *)
 (* aborted; "Off", it is not initialised any more, and may be again; or it  *)
 (* is unusable: "Fenced", another has its id; "Failed", it asked for what   *)
@@ -362,7 +362,7 @@ AfterAddError(ofOffsets, error) ==
          "Abortable"
     [] OTHER -> IF ofOffsets THEN "Unusable" ELSE "Abortable"
 
-(* An older epoch here says nothing of other instances: the coordinator may *)
+(* An older epoch here does not imply another instance: the coordinator may *)
 (* have aborted the transaction.                                            *)
 AfterBatchError(error) ==
   CASE error \in Retriable -> "Retry"
@@ -379,7 +379,7 @@ AfterOffsetsError(error) ==
                   "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"} -> "Abortable"
     [] OTHER -> "Unusable"
 
-(* Who aborts already cannot be told to.                                    *)
+(* A producer that already aborts need not abort.                           *)
 AfterEndError(decision, error) ==
   CASE error \in Retriable -> "Retry"
     [] error \in FencingErrors -> "Fenced"
@@ -388,20 +388,19 @@ AfterEndError(decision, error) ==
        /\ decision = "Commit" -> "Abortable"
     [] OTHER -> "Unusable"
 
-(* X11.  What a producer is told of its batch when the coordinator refuses. *)
+(* The error of a batch that the coordinator refuses (X11).                 *)
 PassedOn(error) == IF error = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE error
 
 (* X32.  Only what is whole is committed: no batch is unanswered, and none  *)
 (* was refused or given up.                                                 *)
 MayCommit(client) == client.status = "Open" /\ client.acked = client.sent
 
-(* X32.  With version 1 the end waits for what is under way, unless there   *)
-(* is an error: then an epoch stands between.                               *)
+(* With version 1 the end of a transaction waits for requests in flight,    *)
+(* except after an error, when an epoch separates them (X32).               *)
 MayAbort(client) ==
   Recovers /\ ~EpochPerTransaction => client.status = "Abortable" \/ client.acked = client.sent
 
-(* X32.  With version 1 a producer asks for another epoch after an error    *)
-(* that it has survived, so that what is still under way comes too late     *)
-(* (KIP-360).                                                               *)
+(* With version 1 a producer requests another epoch after an error that it  *)
+(* survives, so that requests in flight arrive too late (X32; KIP-360).     *)
 BumpsEpoch == ~EpochPerTransaction
 =============================================================================

@@ -54,7 +54,7 @@ MayArrive(m, newPartitions) ==
 
 Remaining(messages, newPartitions) == {m \in messages : MayArrive(m, newPartitions)}
 
-(* Who is told an answer, and what it does.                                 *)
+(* The receiver of a response, and its reaction.                            *)
 ClientStep(a) ==
   LET m == a.request IN
   CASE a.error # "NONE" /\ Recovers -> Step_HandleRefused(clients[m.client], m, a.error)
@@ -80,7 +80,7 @@ PartitionStep(a) ==
        [] IsNotAllowed(a) -> Step_HandleNotAllowed(row, a.request.epoch)
        [] OTHER -> {}
 
-(* Producers hear what becomes of their batches.                            *)
+(* Producers receive the results of their batches.                          *)
 RefusedBatches(a) ==
   IF ~(IsForPartition(a.request) /\ IsNotAllowed(a)) THEN {}
   ELSE UNION {{<<v.request.client, o>> :
@@ -123,7 +123,8 @@ LiftClient(c, outcomes) ==
     /\ network' = Remaining(network \cup outcome.sent, partitions)
     /\ UNCHANGED <<coordinators, leaderEpoch, log, partitions, leaderless>>
 
-(* A batch was taken or refused; its producer hears that it is in the log.  *)
+(* A batch was accepted or refused; its producer learns whether it is in    *)
+(* the log.                                                                 *)
 LiftBatch(p, m, outcomes) ==
   \E outcome \in outcomes :
     LET after == [partitions EXCEPT ![p] = WithoutRefused(outcome.row)]
@@ -155,8 +156,8 @@ AddPartitions(m) ==
   /\ m.type = "AddPartitions"
   /\ LiftAnswering(leaderEpoch, Step_HandleAddPartitions(coordinators[leaderEpoch], m))
 
-(* X11b: the partition's leader asks for a batch; version 2 adds, version 1 *)
-(* asks whether the partition has been added.                               *)
+(* The partition's leader requests verification of a batch. Version 2 adds  *)
+(* the partition; version 1 checks whether it was added (X11b).             *)
 AskCoordinator(n, p, v) ==
   /\ ~v.answered
   /\ LET m == [type |-> IF EpochPerTransaction THEN "AddPartitions" ELSE "Verify",
@@ -174,8 +175,9 @@ EndTxn(m) ==
 
 Current == coordinators[leaderEpoch]
 
-(* An answer that may be heard or lost (1 in the head).  Not that of an id  *)
-(* that comes back: it could be forgotten, and come back, without end.      *)
+(* A response that may arrive or be lost (see 1 above). This excludes an id *)
+(* that comes back, because it could be forgotten and come back without     *)
+(* end.                                                                     *)
 MayBeLost(a) == a.request.type = "BumpEpoch" /\ Current.txn.state # "Dead"
 
 (* The high watermark reaches the record; then the transition is made.      *)

@@ -43,11 +43,11 @@ InitialRow(n) ==
    hasUpdatedLeader |-> FALSE, heard |-> {}]
 
 -----------------------------------------------------------------------------
-(* The end of every step: what the log says now, and what the leader makes  *)
-(* of it.                                                                   *)
+(* The end of every step: the voter set of the log, and the leader's        *)
+(* reaction.                                                                *)
 
-(* Every record says which set it has.  Those that a leader writes of the   *)
-(* quorum have none.                                                        *)
+(* Every record has a field for a voter set. The leader's own records of    *)
+(* the quorum have none.                                                    *)
 Told(log) ==
   LET end == Len(log)
   IN IF end = 0 \/ "voters" \in DOMAIN log[end] THEN log
@@ -103,7 +103,7 @@ After(n, before, outcome) == UNION {Settled(n, o) : o \in Opened(n, before, outc
 
 Changed(n, before, outcomes) == UNION {After(n, before, o) : o \in outcomes}
 
-(* Of whom a majority commits: V20.                                         *)
+(* The nodes of which a majority commits (V20).                             *)
 Counted(n, row) == IF CountsItself(n, row) THEN VotersOf(row) \cup {n} ELSE VotersOf(row) \ {n}
 
 Refuse(row, reason) == {[row |-> row, sent |-> {}, ignored |-> reason]}
@@ -136,13 +136,13 @@ Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
 Step_HandleResign(n, row, input) ==
   Changed(n, row, InForce(VotersOf(row))!Step_HandleResign(n, row.quorum, input))
 
-(* What was asked in place of records is asked no longer.                   *)
+(* The request in place of a fetch is given up.                             *)
 Step_HandleRequestTimeout(n, row, input) ==
   Changed(n, IF input.peer = row.quorum.leader THEN [row EXCEPT !.asks = ""] ELSE row,
     InForce(VotersOf(row))!Step_HandleRequestTimeout(n, row.quorum, input))
 
 -----------------------------------------------------------------------------
-(* What is otherwise for who is no voter.                                   *)
+(* The differences for nodes that are no voters.                            *)
 
 (* V13.  The timers of elections run for voters, and end terms for all.     *)
 Step_HandleElectionTimeout(n, row, input) ==
@@ -158,7 +158,7 @@ Step_HandleCheckQuorumTimeout(n, row, input) ==
   IF row.quorum.role # "Leader" \/ ~CheckQuorumBinds(n, row) THEN {}
   ELSE Changed(n, row, InForce(VotersOf(row))!Resign(n, row.quorum))
 
-(* V21, V25.  Whoever asks for something else waits for no records.         *)
+(* A node with another request waits for no records (V21, V25).             *)
 Step_HandleFetchResponse(n, row, m) ==
   LET outcomes == InForce(VotersOf(row))!Step_HandleFetchResponse(n, row.quorum, m)
       unflushed(o) == [o EXCEPT !.row.flushed = MinOf(row.quorum.flushed, EndOffset(o.row.log))]
@@ -167,7 +167,8 @@ Step_HandleFetchResponse(n, row, m) ==
        IF n \in VotersOf(row) \/ FlushesAsObserver(row) THEN outcomes
        ELSE {unflushed(o) : o \in outcomes})
 
-(* V25.  Who is no voter and hears from no leader asks any other node.      *)
+(* A node that is no voter, and gets no response from a leader, fetches     *)
+(* from any other node (V25).                                               *)
 Step_HandleFetchFromBootstrap(n, row, input) ==
   IF \/ n \in VotersOf(row)
      \/ row.quorum.role \notin {"Unattached", "Follower"}
@@ -176,10 +177,10 @@ Step_HandleFetchFromBootstrap(n, row, input) ==
          n, row.quorum, row.quorum, {}, "", {input.peer})})
 
 -----------------------------------------------------------------------------
-(* Changes: V14 to V19.  Whoever asks is told by `ignored` what Kafka       *)
-(* answers; the decision and the record in the log are one step (V18).      *)
+(* Changes (V14 to V19). `ignored` has Kafka's response. The decision and   *)
+(* the record in the log are one step (V18).                                *)
 
-(* `told`: voters of it who say that they have moved.                       *)
+(* `told`: voters of the set that report other listeners.                   *)
 AppendVoters(n, row, voters, told) ==
   LET quorum == row.quorum
       entry == [epoch |-> quorum.epoch, value |-> VotersRecord, voters |-> voters,
@@ -207,8 +208,8 @@ Step_HandleVoterChangeTimeout(n, row, input) ==
   IF row.change = Undefined THEN {} ELSE Refuse([row EXCEPT !.change = Undefined], "")
 
 -----------------------------------------------------------------------------
-(* What a follower asks its leader for by itself, in place of records: V17, *)
-(* V24.                                                                     *)
+(* The requests that a follower sends by itself in place of a fetch (V17,   *)
+(* V24).                                                                    *)
 
 LeaderRequest(n, row) ==
   LET leader == row.quorum.leader
@@ -247,8 +248,8 @@ Step_HandleAddVoterRequest(n, row, m) ==
   IN Answered(n, "AddVoterResponse", m, error,
        Change(n, row, m.voter, refused, IF m.moved THEN {m.voter} ELSE {}))
 
-(* V17.  Under kraft.version 0 the leader keeps what it hears; else it       *)
-(* writes it, which is no change that anybody waits for.                    *)
+(* Under kraft.version 0 the leader keeps the report in memory. Otherwise   *)
+(* it writes it, and no request waits for this change (V17).                *)
 Step_HandleUpdateVoterRequest(n, row, m) ==
   LET asked == [epoch |-> m.epoch, fetchOffset |-> 0, lastFetchedEpoch |-> 0]
       known == InForce(VotersOf(row))!FetchRequestError(row.quorum, asked)

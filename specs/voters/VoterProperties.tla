@@ -1,11 +1,11 @@
 -------------------------- MODULE VoterProperties ---------------------------
 (***************************************************************************)
-(* What changes of the voters promise, as named properties.  Those of a log *)
-(* and its leaders are the quorum's own, of all nodes; those that speak of  *)
-(* a majority are said anew, for there is more than one set.                *)
+(* Named properties of voter changes. The properties of logs and leaders    *)
+(* are those of the quorum, for all nodes. The properties of majorities are *)
+(* defined here, because there is more than one voter set.                  *)
 (*                                                                          *)
-(* Law of this file: no operator of VoterRules or QuorumRules is used, so   *)
-(* the sets are read from logs by definitions of this file.                 *)
+(* Law of this file: no operator of VoterRules or QuorumRules is used.      *)
+(* Definitions of this file read the voter sets from logs.                  *)
 (***************************************************************************)
 EXTENDS VoterChanges
 
@@ -17,7 +17,7 @@ Quorum == INSTANCE QuorumProperties WITH
   Voters <- Nodes, rows <- [n \in Nodes |-> rows[n].quorum],
   network <- {}, ballots <- <<>>, appended <- {}
 
-(* A leader may resign with what it has just committed (V20).               *)
+(* A leader may resign in the step in which it commits (V20).               *)
 CommittedAfter(old, newRows) ==
   LET ahead == {n \in Nodes : /\ newRows[n].quorum.role \in {"Leader", "Resigned"}
                               /\ newRows[n].quorum.highWatermark > Len(old)}
@@ -25,7 +25,8 @@ CommittedAfter(old, newRows) ==
      ELSE LET n == CHOOSE n \in ahead : TRUE
           IN Prefix(newRows[n].quorum.log, newRows[n].quorum.highWatermark)
 
-(* The sets of a log: the bootstrap set, then those of its records.         *)
+(* The voter sets of a log: the bootstrap set, then the sets of its         *)
+(* records.                                                                 *)
 SetsOf(log) ==
   LET places == SelectSeq([i \in 1..Len(log) |-> i], LAMBDA i : log[i].value = VotersRecord)
       read == [i \in 1..Len(places) |->
@@ -36,14 +37,14 @@ LastVoters(log) == LET sets == SetsOf(log) IN sets[Len(sets)].voters
 
 IsMajorityOf(nodes, voters) == 2 * Cardinality(nodes \cap voters) > Cardinality(voters)
 
-(* V17, V23.  Who updates itself, and an upgrade, leave the voters as they  *)
-(* are.                                                                     *)
+(* An update of a voter, and an upgrade, do not change the voters (V17,     *)
+(* V23).                                                                    *)
 DifferByOne(a, b) == Cardinality((a \ b) \cup (b \ a)) <= 1
 
 Adjacent(sets) == \A i \in 1..(Len(sets) - 1) : DifferByOne(sets[i].voters, sets[i + 1].voters)
 
 -----------------------------------------------------------------------------
-(* The quorum's own.                                                        *)
+(* Properties of the quorum.                                                *)
 
 NoIllegalState == Quorum!NoIllegalState
 ElectionSafety == Quorum!ElectionSafety
@@ -53,16 +54,19 @@ LeaderCompleteness == Quorum!LeaderCompleteness
 EpochCacheSound == Quorum!EpochCacheSound
 
 -----------------------------------------------------------------------------
-(* Sets.                                                                    *)
+(* Voter sets.                                                              *)
 
-(* Every log changes one voter at a time, and none before kraft.version 1:   *)
-(* the set that comes with it is the bootstrap set.                         *)
+(* Consecutive voter sets of a log differ by at most one voter. The set     *)
+(* that comes with kraft.version 1 equals the bootstrap set. Misses: the    *)
+(* wrong voter, and a change without a record.                              *)
 AdjacentSets ==
   \A n \in Nodes :
     LET sets == SetsOf(rows[n].quorum.log)
     IN Adjacent(sets) /\ (KraftVersion = 0 /\ Len(sets) > 1 => sets[2].voters = FirstVoters)
 
-(* A leader has at most one set in its log that is not committed.           *)
+(* A leader's log has at most one uncommitted voter set. Misses: logs of    *)
+(* nodes that do not lead, and changes that are each committed but too      *)
+(* fast.                                                                    *)
 OneChangeAtATime ==
   \A n \in Nodes :
     rows[n].quorum.role = "Leader" =>
@@ -70,23 +74,27 @@ OneChangeAtATime ==
                      /\ i > MaxOf(Len(committed), rows[n].quorum.highWatermark)
                      /\ rows[n].quorum.log[i].value = VotersRecord}) <= 1
 
-(* Who was formatted without the bootstrap snapshot does not know its set.  *)
+(* A node formatted without the bootstrap snapshot does not know its set.   *)
 KnownTo(n, sets) ==
   IF n \in Unformatted /\ sets # <<>> /\ sets[1].offset = Undefined
   THEN [sets EXCEPT ![1].voters = {}] ELSE sets
 
-(* A node knows the sets of its log, and no others.                         *)
+(* A running node knows exactly the voter sets of its log. Misses: a log    *)
+(* with wrong sets.                                                         *)
 HistorySound ==
   \A n \in Nodes : Running(rows[n]) => rows[n].history = KnownTo(n, SetsOf(rows[n].quorum.log))
 
-(* V22.  Who has more than first records of leaders has read a set.         *)
+(* A node whose log has more than the first records of leaders knows a      *)
+(* voter set (V22). Misses: a set that is not the one of the bootstrap      *)
+(* snapshot.                                                                *)
 VotersAreKnown ==
   \A n \in Nodes :
     (Running(rows[n]) /\ \E i \in DOMAIN rows[n].quorum.log :
                           rows[n].quorum.log[i].value # LeaderChange)
       => rows[n].history[Len(rows[n].history)].voters # {}
 
-(* What nodes know to be committed of the sets is one line.                 *)
+(* All nodes know the same committed voter sets, up to their high           *)
+(* watermarks. Misses: sets above the high watermarks, and stopped nodes.   *)
 CommittedSetsOneLine ==
   LET line == SetsOf(committed)
       known(n) == SelectSeq(rows[n].history,
@@ -97,19 +105,22 @@ CommittedSetsOneLine ==
          k = KnownTo(n, SelectSeq(line,
                LAMBDA s : s.offset < MaxOf(rows[n].quorum.highWatermark, 0)))
 
-(* As QuorumRules has it, of two logs.                                      *)
+(* The comparison of logs in elections, as in QuorumRules.                  *)
 LogOf(n) == rows[n].quorum.log
 EpochOf(log) == IF log = <<>> THEN 0 ELSE log[Len(log)].epoch
 AtLeastAsLong(a, b) ==
   \/ EpochOf(a) > EpochOf(b)
   \/ EpochOf(a) = EpochOf(b) /\ Len(a) >= Len(b)
 
-(* Who could vote for m: voters of m's set whose logs are no longer.        *)
+(* The nodes that could vote for m: voters of m's set whose logs are not    *)
+(* longer than m's.                                                         *)
 KnownVoters(m) == rows[m].history[Len(rows[m].history)].voters
 Supporters(m) == {q \in KnownVoters(m) : AtLeastAsLong(LogOf(m), LogOf(q))}
 
-(* No two nodes could win elections by majorities that have nobody in       *)
-(* common.  (So many supporters each, and in all, are needed for that.)     *)
+(* No two nodes could win elections with disjoint majorities. (Each needs a *)
+(* majority of supporters, and both together need the sum.) Misses:         *)
+(* majorities that share a node that has forgotten its vote; possible votes *)
+(* are checked, not actual ones.                                            *)
 NoDisjointMajorities ==
   \A m, n \in Nodes :
     LET needed(k) == Cardinality(KnownVoters(k)) \div 2 + 1
@@ -119,8 +130,10 @@ NoDisjointMajorities ==
               /\ Cardinality(Supporters(n)) >= needed(n)
               /\ Cardinality(Supporters(m) \cup Supporters(n)) >= needed(m) + needed(n))
 
-(* What was ever committed is on the disks of a majority of the last set    *)
-(* that is committed, or of one that some log has after it.                 *)
+(* Everything committed is on the disks of a majority of the last committed *)
+(* set, or of a set that some log has after it. Misses: records             *)
+(* acknowledged without a high watermark, and the majority that a future    *)
+(* leader will need.                                                        *)
 CommittedSurvives ==
   LET holders == {v \in Nodes : /\ rows[v].quorum.flushed >= Len(committed)
                                 /\ IsPrefixOf(committed, LogOf(v))}
@@ -128,21 +141,25 @@ CommittedSurvives ==
      \/ \E n \in Nodes : /\ IsPrefixOf(committed, LogOf(n))
                          /\ IsMajorityOf(holders, LastVoters(LogOf(n)))
 
-(* Whoever may be counted has on disk what it is counted for.               *)
+(* A node has on disk everything for which a leader counts it. Misses: a    *)
+(* node in a later epoch than the leader.                                   *)
 WouldBeVoterFlushed ==
   \A l, n \in Nodes :
     (rows[l].quorum.role = "Leader" /\ rows[n].quorum.epoch <= rows[l].quorum.epoch)
       => rows[l].quorum.endOffsets[n] <= rows[n].quorum.flushed
 
-(* No leader is outside the set that it knows to be committed.              *)
+(* A leader is in the last voter set that it knows to be committed, or in   *)
+(* the last set of its log. Misses: a leader that resigns too early, or has *)
+(* committed nothing.                                                       *)
 RemovedLeaderResigns ==
   \A n \in Nodes :
     (rows[n].quorum.role = "Leader" /\ rows[n].quorum.highWatermark > 0)
       => \/ n \in LastVoters(Prefix(LogOf(n), rows[n].quorum.highWatermark))
          \/ n \in LastVoters(LogOf(n))
 
-(* What a set says of the listeners of a voter, the sets after it say, too, *)
-(* for as long as it is a voter.                                            *)
+(* Listeners that a voter has reported in a set stay in the later sets      *)
+(* while it is a voter. Misses: a voter that never reports, or leaves and   *)
+(* comes back.                                                              *)
 UpdatesStay ==
   \A n \in Nodes :
     LET log == rows[n].quorum.log
@@ -150,7 +167,8 @@ UpdatesStay ==
     IN \A i \in 1..(Len(places) - 1) :
          (log[places[i]].moved \cap log[places[i + 1]].voters) \subseteq log[places[i + 1]].moved
 
-(* Who asks to be a voter by itself was none before.                        *)
+(* A node that requests by itself to be a voter was not a voter before.     *)
+(* Misses: a late request, and one of an administrator.                     *)
 RemovedStaysOut ==
   \A n \in Nodes :
     rows[n].asks = "AddVoter" =>
@@ -159,9 +177,11 @@ RemovedStaysOut ==
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
 
-(* A leader that begins a change has committed all sets, and a record of    *)
-(* its epoch; who joins was at the end of its log.  Of the voters of the set *)
-(* that comes with kraft.version 1 it has heard in its epoch.               *)
+(* A leader begins a change only after all sets and a record of its epoch   *)
+(* are committed. The node to add was at the end of the leader's log. The   *)
+(* leader has a report of every voter of the set that comes with            *)
+(* kraft.version 1. Misses: a voter that lags right after, and a            *)
+(* change that is wrongly refused.                                          *)
 NoIllegalJoinStep ==
   \A n \in Nodes :
     LET before == rows[n]

@@ -1,11 +1,11 @@
 ----------------------------- MODULE VoterRules ------------------------------
 (***************************************************************************)
-(* Every decision about changes of the voters (KIP-853) that has a name.    *)
-(* What a voter does under one set is decided in QuorumRules; here is       *)
-(* decided which set that is, and who may change it.  The Python twin is    *)
+(* Every named decision about voter changes (KIP-853). QuorumRules has a    *)
+(* voter's decisions under one set. This module decides which set is in     *)
+(* force, and when it may change. The Python twin is                        *)
 (* reference/voters/rules.py.                                               *)
 (*                                                                          *)
-(* Rule ids (V11 ...) are those of docs/reconfiguration.md.                 *)
+(* Rule ids (V11 ...) are those of docs/protocol-rules.md.                  *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)
@@ -49,8 +49,8 @@ MovedOf(row) ==
 KraftVersionOf(row) ==
   IF KraftVersion = 0 /\ LastOf(row.history).offset = Undefined THEN 0 ELSE 1
 
-(* V22.  Where the set in force is that of the bootstrap snapshot, a new    *)
-(* leader writes it, for those who were formatted without it.               *)
+(* If the set in force is that of the bootstrap snapshot, a new leader      *)
+(* writes it, for nodes formatted without it (V22).                         *)
 WritesBootstrapSet(row) == Unformatted # {} /\ LastOf(row.history).offset = Undefined
 
 (* V11.  What the node's log has now has been read.                         *)
@@ -64,23 +64,23 @@ HistoryAfterTruncation(row, offset) ==
   [history |-> SelectSeq(row.history, LAMBDA set : set.offset < offset),
    historyEnd |-> MinOf(row.historyEnd, offset)]
 
-(* V13.  Who is no voter does not stand for election.                       *)
+(* A node that is no voter does not stand for election (V13).               *)
 MayStand(n, row) == n \in VotersOf(row)
 
 (* V20 (KAFKA-16530).  A leader that is no voter is not counted for the     *)
 (* high watermark.                                                          *)
 CountsItself(n, row) == n \in VotersOf(row)
 
-(* V20.  A leader waits for no fetches if it is the only voter; one that is *)
-(* no voter waits for those of voters, be it of one.                        *)
+(* A leader waits for no fetches if it is the only voter. A leader that is  *)
+(* no voter waits for the fetches of voters, even of a single one (V20).    *)
 CheckQuorumBinds(n, row) == VotersOf(row) # {n}
 
-(* V21 (KAFKA-17332).  Who may become a voter flushes what it fetches, as   *)
-(* voters do: it may be counted as soon as it is one.                       *)
+(* A node that may become a voter flushes fetched records, as voters do,    *)
+(* because it counts as soon as it is a voter (V21; KAFKA-17332).           *)
 FlushesAsObserver(row) == TRUE
 
-(* V10.  A voter is its id and the directory on its disk: who comes with an *)
-(* empty disk has another directory, and so is not taken for it.            *)
+(* A voter is its id and the directory on its disk. A node with an empty    *)
+(* disk has another directory, so it is not that voter (V10).               *)
 MayReturnEmpty(row) == FALSE
 
 -----------------------------------------------------------------------------
@@ -125,8 +125,8 @@ RemoveRefused(row, node) ==
 ChangedVoters(row, node) ==
   IF node \in VotersOf(row) THEN VotersOf(row) \ {node} ELSE VotersOf(row) \cup {node}
 
-(* V17.  Who has moved to other listeners, as a set says that has these     *)
-(* voters, and moreover one of them who says so.                            *)
+(* The voters with other listeners in the new set: those of the present     *)
+(* set, and one that reports it (V17).                                      *)
 MovedAfter(row, voters, told) == (MovedOf(row) \cup told) \cap voters
 
 (* V17.  Of a voter, about itself.                                          *)
@@ -135,21 +135,21 @@ UpdateRefused(row, node) ==
     [] node \notin VotersOf(row) -> "VOTER_NOT_FOUND"
     [] OTHER -> ""
 
-(* V17.  A voter tells each new leader of itself under kraft.version 0; then *)
-(* only what the set in force does not say.                                 *)
+(* Under kraft.version 0 a voter reports its listeners to each new leader.  *)
+(* Under version 1 it reports only what the set in force lacks (V17).       *)
 UpdatesVoter(n, row) ==
   /\ n \in VotersOf(row)
   /\ IF KraftVersionOf(row) = 0 THEN ~row.hasUpdatedLeader ELSE row.moved /\ n \notin MovedOf(row)
 
-(* V23.  Of every voter the leader has heard in this epoch.                 *)
+(* Every voter has reported to the leader in this epoch (V23).              *)
 EveryVoterHeard(n, row) == VotersOf(row) \subseteq ({n} \cup {each.node : each \in row.heard})
 
 (* V23.                                                                     *)
 UpgradeRefused(n, row) ==
   IF KraftVersionOf(row) = 1 \/ ~EveryVoterHeard(n, row) THEN "INVALID_UPDATE_VERSION" ELSE ""
 
-(* V24.  Who is no voter asks to be one, unless it was removed (KAFKA-19850: *)
-(* Kafka asks all the same).                                                *)
+(* A node that is no voter requests to be one, unless it was removed (V24;  *)
+(* KAFKA-19850: Kafka requests it nevertheless).                            *)
 JoinsByItself(n, row) ==
   /\ KraftVersionOf(row) = 1
   /\ \A i \in DOMAIN row.history : n \notin row.history[i].voters

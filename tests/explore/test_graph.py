@@ -60,7 +60,7 @@ def test_a_state_is_found(mark: str, tmp_path: Path) -> None:
 def scheduled(name: str, state: int, folder: Path) -> Played:
     """The run of the schedule that comes to a state."""
     path = folder / "path.moves"
-    words = ["spec", "explore", name, "--state", str(state), "--moves", str(path), "--quiet"]
+    words = ["spec", "explore", name, "--state", str(state), "--out", str(path), "--quiet"]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
     played, why = Paths().played(read(path.read_text("utf-8"))[0])
@@ -77,8 +77,8 @@ def test_a_graph_that_begins_with_a_leader_has_schedules_too(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--state", "999", "--moves", "x.moves"), "there is no state 999; they are 0 to 293"),
-        (("--state", "9"), "--state and --moves go together"),
+        (("--state", "999", "--out", "x.moves"), "there is no state 999; they are 0 to 293"),
+        (("--state", "9"), "--state and --out go together"),
     ],
 )
 def test_a_state_that_has_no_schedule_is_one_line(words: tuple[str, ...], said: str) -> None:

@@ -137,7 +137,7 @@ def test_one_campaign_against_another(own: Path, tmp_path: Path) -> None:
         (["run", "--scenario", "quorom", "--runs", "2", "--out", "c"], "did you mean quorum?"),
         (
             ["run", "--scenario", "quorum", "--bug", "Z46", "--runs", "2", "--out", "c"],
-            "Z46 is never met in scenario quorum",
+            "scenario quorum never uses the rules of Z46",
         ),
         (["run", "odd.toml", "--runs", "2", "--out", "c"], "odd.toml: No such file"),
         (["extend", "c", "--runs", "2"], "campaign.json: no such file: not a campaign"),

@@ -377,3 +377,22 @@ def test_the_generator_of_documentation_explains_itself(
     assert docs.main("nothing") == exits.BAD_INPUT
     assert capsys.readouterr().err.startswith("kraftcheck: no part 'nothing'")
     assert docs.main("anomalies") == exits.HOLDS and capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        ("cluster up --islands --layout strange", "--islands is called --namespaces now"),
+        ("cluster up --layout apart --set nonsense", "apart is called isolated now"),
+        ("prove --timeout strange", "--timeout is called --budget now"),
+        ("cover --model strange", "--model is called --graph now"),
+        ("bugs campaigns --limit strange", "--limit is called --runs now"),
+        ("spec explore strange --moves x.moves", "--moves is called --out now"),
+        ("witness transactions --set strange --runs x", "--set is called --option now"),
+    ],
+)
+def test_an_old_name_is_taken_and_the_new_one_is_printed(words: str, note: str) -> None:
+    result = CliRunner().invoke(cli, words.split())
+    assert result.exit_code == exits.BAD_INPUT
+    assert result.stderr.splitlines()[0] == f"kraftcheck: {note}"
+    assert "No such option" not in result.stderr

@@ -124,9 +124,9 @@ def test_jars_that_are_not_the_known_ones_are_one_line(
 @pytest.mark.parametrize(
     ("fault", "layout", "secured", "said"),
     [
-        ("voter", "apart", False, ": start the cluster with --layout changing"),
+        ("voter", "isolated", False, ": start the cluster with --layout changing"),
         ("move", "single", False, ": the cluster has one broker"),
-        ("partition", "apart", False, ": start the cluster with --islands"),
+        ("partition", "isolated", False, ": start the cluster with --namespaces"),
         ("recreate", "changing", True, " asks brokers without TLS and SASL"),
         ("member-kill", "single", False, ": of members of groups: take --workload groups"),
     ],

@@ -119,7 +119,7 @@ def test_a_violated_invariant_is_violated(
         (["--option", "los=1"], "no option 'los'; did you mean loss?"),
         (["--option", "hosting=true"], "of a scenario of their own, --scenario hosting"),
         (["--option", "state_machines=true"], "ask for those as well"),
-        (["--bug", "Z110"], "Z110 is never met in scenario quorum; try --scenario voters"),
+        (["--bug", "Z110"], "scenario quorum never uses the rules of Z110; try --scenario voters"),
         (["--option", "loss=1001"], "loss is 1001, not from 0 to 1000"),
         (["--option", "loss=much"], "Expected `int`, got `str`"),
     ],

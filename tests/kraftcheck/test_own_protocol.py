@@ -1,4 +1,6 @@
-"""A protocol from outside of the repository: docs/new-protocol.md works as it is typed there."""
+"""A protocol from outside of the repository: docs/new-protocol.md and
+docs/compositions.md work as they are typed there.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests import commands
 from tests.quality import readme
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = readme.parse((ROOT / "docs/new-protocol.md").read_text("utf-8"))
+PAGES = ("docs/new-protocol.md", "docs/compositions.md")
 BIN = Path(sys.executable).parent
 
 
@@ -36,11 +38,15 @@ def reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.acceptance
 @pytest.mark.tlc
 def test_the_tutorial_works_as_it_is_typed(home: Path) -> None:
-    assert PAGE.complaints == [] and len(PAGE.sessions) >= 7
-    for number, session in enumerate(PAGE.sessions):
-        # Later ones use what the first has copied.
-        failure = readme.run(session, (), ROOT if number == 0 else home)
-        assert failure is None, f"docs/new-protocol.md:{failure}"
+    # Later sessions use what the first has copied.
+    folder = ROOT
+    for page in PAGES:
+        parsed = readme.parse((ROOT / page).read_text("utf-8"))
+        assert parsed.complaints == [] and parsed.sessions
+        for session in parsed.sessions:
+            failure = readme.run(session, (), folder)
+            assert failure is None, f"{page}:{failure}"
+            folder = home
 
 
 # -- What is refused, in one line that says which and what

@@ -275,7 +275,7 @@ def test_a_fault_is_refused_at_its_step(plant: Plant, said: dict[str, set[str]])
 
 def refused(classes: Path, out: Path, runs: int, *options: str) -> set[tuple[str, str]]:
     """Where runs of so changed classes differ: action and field."""
-    given = [word for each in options for word in ("--set", each)]
+    given = [word for each in options for word in ("--option", each)]
     found = run(
         VIOLATED,
         *("transactions", "--runs", str(runs), "--moves", "200", "--seed", "1", "--differential"),
@@ -342,7 +342,7 @@ def test_version_1_by_chance(tmp_path: Path) -> None:
     found = run(
         HOLDS,
         *("transactions", "--runs", "12", "--moves", "200", "--seed", "3"),
-        *("--set", "version=1", "--differential", "--out", out),
+        *("--option", "version=1", "--differential", "--out", out),
     )
     met = {each["entry"] for each in found["known"]}
     assert met == {"acts-on-tail", "fenced-once", "leaderless-is-deleted"}
@@ -355,7 +355,7 @@ def test_producers_that_go_on_and_ids_that_are_forgotten(version: int, tmp_path:
     found = run(
         HOLDS,
         *("transactions", "--runs", "8", "--moves", "200", "--seed", seed, "--out", str(out)),
-        *[word for each in given for word in ("--set", each)],
+        *[word for each in given for word in ("--option", each)],
     )
     assert found["found"]["steps"] > 800
     text = (out / "trace.jsonl").read_text("utf-8")
@@ -371,7 +371,7 @@ def test_producer_ids_that_come_to_their_end(version: int, tmp_path: Path) -> No
     run(
         HOLDS,
         *("transactions", "--runs", "20", "--moves", "200", "--seed", "1", "--out", str(out)),
-        *[word for each in given for word in ("--set", each)],
+        *[word for each in given for word in ("--option", each)],
     )
     text = (out / "trace.jsonl").read_text("utf-8")
     assert all(f'"epoch":{epoch}' in text for epoch in range(2 * 4 + 1))
@@ -471,11 +471,11 @@ def test_the_same_seed_has_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--set", "version=3"), "--set: Invalid enum value 3"),
-        (("--set", "max_epoch=32765"), "--set: max_epoch: Kafka's is 32766; or say 1 to 1000"),
-        (("--set", "markers_refused=true"), "--set: markers_refused: Kafka's host refuses none"),
-        (("--set", "brokers=1"), "--set brokers: there is no such option"),
-        (("--set", "version"), "--set 'version': say OPTION=VALUE"),
+        (("--option", "version=3"), "--option: Invalid enum value 3"),
+        (("--option", "max_epoch=32765"), "max_epoch: Kafka's is 32766; or say 1 to 1000"),
+        (("--option", "markers_refused=true"), "markers_refused: Kafka's host refuses none"),
+        (("--option", "brokers=1"), "--option brokers: no such option"),
+        (("--option", "version"), "--option 'version': write NAME=VALUE"),
         (("--kafka", "3.9.1"), "no hashes for Apache Kafka 3.9.1"),
     ],
 )

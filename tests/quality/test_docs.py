@@ -5,16 +5,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import click
 import pytest
 
 from kraftcheck import docs
+from kraftcheck.cli import cli
+from kraftcheck.reference.protocols import PROTOCOLS
 from tests.quality import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = "docs/glossary.md"
+SCREENS = 200
+"""Lines of a guide: five screens. A reference is looked up, so it may be longer."""
+REFERENCES = {"bugs", "log-checker", "protocol-rules", "serve-reference", "tables"}
+REFERENCES |= {"histories", "witness-classes"}
 
 
 @pytest.mark.parametrize("page", docs.PAGES)
@@ -32,6 +39,7 @@ def test_a_stale_part_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
+        ("flags", ("| option | means | verbs |", "| `--seed` | Seed of all random choices. |")),
         ("foreign", ("### `BrokerRow`", "| `epoch` | number |")),
         ("trace", ("#### `rows`", "| `count` | int64 | count | how often the runs")),
     ],
@@ -42,6 +50,23 @@ def test_a_part_is_printed(
     docs.main(part)
     said = capsys.readouterr().out.splitlines()
     assert all(any(line.startswith(each) for line in said) for each in lines)
+
+
+def synonyms(options: Iterable[tuple[str, click.Option]]) -> list[str]:
+    """Meanings with two spellings."""
+    spelt: dict[str, set[str]] = {}
+    for _, option in options:
+        spelt.setdefault(option.help or "", set()).add(option.opts[0])
+    return [f"{' and '.join(sorted(s))}: {of}" for of, s in spelt.items() if of and len(s) > 1]
+
+
+def test_one_meaning_of_options_has_one_spelling() -> None:
+    assert synonyms(docs.options_of(cli)) == []
+
+
+def test_a_second_spelling_is_noticed() -> None:
+    options = [click.Option([name], help="Time limit.") for name in ("--budget", "--timeout")]
+    assert synonyms(("check", each) for each in options) == ["--budget and --timeout: Time limit."]
 
 
 def unused(glossary: str, used: str) -> list[str]:
@@ -104,3 +129,41 @@ def test_a_lost_heading_is_noticed() -> None:
         "docs/b.md": "## The `claim` (L9)\n",
     }
     assert lost_headings(pages) == ["docs/a.md: #b", "docs/a.md: b.md#it"]
+
+
+def too_long(lines: Mapping[str, int]) -> list[str]:
+    """Guides of more than five screens."""
+    return [name for name, count in lines.items() if count > SCREENS and name not in REFERENCES]
+
+
+def test_a_guide_fits_on_five_screens() -> None:
+    pages = (ROOT / "docs").glob("*.md")
+    lines = {page.stem: len(page.read_text("utf-8").splitlines()) for page in pages}
+    assert set(lines) >= REFERENCES
+    assert too_long(lines) == []
+
+
+def test_a_long_guide_is_noticed() -> None:
+    assert too_long({"try": SCREENS, "serve": SCREENS + 1, "bugs": SCREENS + 1}) == ["serve"]
+
+
+def without_misses(modules: str, names: Iterable[str]) -> list[str]:
+    """Properties of specs whose comment does not say what they miss. `M!Name` is another's."""
+    return [
+        name
+        for name in names
+        if (found := re.search(rf"((?:^\(\*.*\*\)\n)*)^{name}(?:Step)? ==(?! \w+!)", modules, re.M))
+        and "Misses:" not in found[1]
+    ]
+
+
+def test_specs_say_what_each_property_would_miss() -> None:
+    modules = [path.read_text("utf-8") for path in (ROOT / "specs").glob("*/*Properties.tla")]
+    named = {each.name for protocol in PROTOCOLS for each in docs.stated(protocol)}
+    assert len(named) > 100
+    assert [lost for text in modules for lost in without_misses(text, named)] == []
+
+
+def test_a_property_that_misses_nothing_is_noticed() -> None:
+    module = "(* No two. Misses: one. *)\nSingle == TRUE\n\n(* All. *)\nWholeStep == TRUE\n"
+    assert without_misses(module, ["Single", "Whole", "Absent"]) == ["Whole"]

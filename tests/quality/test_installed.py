@@ -135,14 +135,14 @@ COMMANDS = (
     ("bugs run Z06 --stored", 0),
     ("try --rules examples/try/count_before_flush.py --runs 4", 1),
     ("campaign run --scenario quorum --runs 4 --out campaign", 0),
-    ("cover --model quorum-handover --mutants 10", 0),
+    ("cover --graph quorum-handover --mutants 10", 0),
     ("disk disk", 0),
     ("manual histories", 0),
     ("conform --emitter go", 0),
     ("conform --fields broker", 0),
 )
 LACKING = (
-    ("prove --property VoteOnce --nodes 2 --timeout 0.001 --jobs 1", "z3", "prove"),
+    ("prove --property VoteOnce --nodes 2 --budget 0.001 --jobs 1", "z3", "prove"),
     ("simulate --runs 1 --scenario quorum --master local[1] --out spark", "pyspark", "spark"),
     ("record --bootstrap 127.0.0.1:9 --out recorded", "confluent_kafka", "kafka"),
 )

@@ -33,6 +33,7 @@ PLANTS = [
     (tidy.check_plain_english, "README.md", "\nIt is told so.", 2, "```\nIt is told so.\n```"),
     (tidy.check_plain_english, "README.md", "Judged are runs.", 1, "`x behind y` is a name."),
     (tidy.check_plain_english, "README.md", "It goes on.", 1, "It goes on. <!-- as meant -->"),
+    (tidy.check_plain_english, "specs/quorum/A.tla", "(* It is told. *)", 1, "Whoever == 1"),
     (tidy.check_print, "reference/kit/log.py", "def f():\n    print(1)\n", 2, "'print(1)'\n"),
     (tidy.check_print, "tests/test_a.py", "print(1)\n", 1, "console.print(1)\n"),
     (tidy.check_machine_paths, "a.json", f'"{HOME}"', 1, f'"~{HOME}"'),

@@ -44,8 +44,9 @@ ADDRESS = ":" + "//"
 
 PLAIN = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 PLAIN |= {"specs/README.md", "tests/README.md", "tla_utils/README.md"}
-NOT_YET = {"docs/measured/life-cycles.md"}
-"""Pages held to plain English are these, and those of docs/ except NOT_YET."""
+PLAIN_IN = ("docs/*.md", "specs/*.tla", "reference/*/bugs.toml")
+"""Text held to plain English are these files and patterns; of modules in TLA+ the comments."""
+REMARKS = re.compile(r"\(\*.*\*\)|\\\*.*")
 EXCEPTED = "<!-- as meant -->"
 TWICE = {
     r"\b(is|are|was|were|be) (told|asked|said)\b": "who reports, prints or requests it",
@@ -103,15 +104,16 @@ def check_function_length(path: str, text: str) -> Iterator[Finding]:
 
 def check_plain_english(path: str, text: str) -> Iterator[Finding]:
     """In plain pages: no word or turn that has to be read twice."""
-    in_docs = path.startswith("docs/") and path.endswith(".md") and path not in NOT_YET
-    if path not in PLAIN and not in_docs:
+    if path not in PLAIN and not any(fnmatch.fnmatch(path, each) for each in PLAIN_IN):
         return
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         fenced ^= line.lstrip().startswith("```")
         if fenced or line.rstrip().endswith(EXCEPTED):
             continue
-        prose = re.sub(r"`[^`]*`|\([^)]*\.md[^)]*\)", "", line)
+        if path.endswith(".tla"):
+            line = " ".join(REMARKS.findall(line))
+        prose = re.sub(r"`[^`]*`|\([^)]*\.md[^)]*\)|\banew:|\w+\(\w+\)", "", line)
         for pattern, instead in TWICE.items():
             if found := re.search(pattern, prose, re.IGNORECASE):
                 yield Finding(number, f"{found.group()!r}: write {instead}")

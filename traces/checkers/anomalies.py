@@ -105,10 +105,11 @@ class Anomalies:
 
 
 def anomalies_of(judgement: Judgement, *, subscribed: bool = False) -> Anomalies:
-    """All anomalies of a judged batch.
+    """Return all anomalies of a judged batch; every rejected segment has one.
 
-    subscribed: consumers subscribe, so that a rebalance may come between any two of their polls.
-    Every segment that `judgement` rejects has an anomaly.
+    Args:
+        judgement: of `log.judge`.
+        subscribed: whether consumers subscribe, so that a rebalance may come between two polls.
     """
     batch = judgement.batch
     order = version_order(batch, at_least_once=judgement.records.at_least_once)

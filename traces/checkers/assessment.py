@@ -161,11 +161,21 @@ def assess(
     gaps: bool = False,
     complete: bool | None = None,
 ) -> Assessment:
-    """Each segment against its promise.
+    """Check each segment against its guarantee.
 
-    level: to be held against in place of all promises; then anomalies are told and do not count.
-    gaps, complete: as of `check_history`. Where one promise allows copies, all segments are judged
-    as at-least-once; copies are anomalies all the same. Raises ValueError: a promise is missing.
+    If one guarantee allows copies, all segments are judged as at-least-once; copies are anomalies
+    nevertheless.
+
+    Args:
+        batch: the segments.
+        promises: the guarantee of each segment.
+        level: a level to check in place of all guarantees. Then anomalies are reported and do not
+            count.
+        gaps: as for `check_history`.
+        complete: as for `check_history`.
+
+    Raises:
+        ValueError: a guarantee is missing.
     """
     if len(promises) != batch.segments:
         raise ValueError(f"{len(promises)} promises for {batch.segments} partitions")

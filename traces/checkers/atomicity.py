@@ -47,9 +47,16 @@ def judged(
     replaced: bool = False,
     refused: Iterable[Broken] = (),
 ) -> Across:
-    """Against a promise; or, with a level, only told: a level says nothing between partitions.
+    """Check what spans partitions against a guarantee.
 
-    complete, replaced: as of `fates_of`. refused: as of `refusals`.
+    Args:
+        t: the transactions.
+        promise: the guarantee.
+        level: if given, anomalies are reported and none is forbidden, because a level does not
+            concern several partitions.
+        complete: as for `fates_of`.
+        replaced: as for `fates_of`.
+        refused: the anomalies of `refusals`.
     """
     fates = fates_of(t, complete=complete, replaced=replaced)
     anomalies = tuple(anomaly_of(each, ACROSS, promise, level) for each in broken(fates, refused))

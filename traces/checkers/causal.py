@@ -62,9 +62,17 @@ class _Ops(NamedTuple):
 
 
 def violations(history: History, initial: Any = None) -> list[Certificate]:
-    """All that contradicts causal consistency, the certificate's `kind` one of ANOMALIES.
+    """Return everything that contradicts causal consistency.
 
-    Raises Undecided: values are not unique, nothing was read, or there are too many processes.
+    Args:
+        history: of a key-value store or register.
+        initial: the first value.
+
+    Returns:
+        Certificates whose `kind` is one of ANOMALIES.
+
+    Raises:
+        Undecided: values are not unique, nothing was read, or there are too many processes.
     """
     operations = [
         each

@@ -58,21 +58,26 @@ def check_history(
     complete: bool | None = None,
     budget_s: float = 60.0,
 ) -> Report:
-    """Whether what the clients were told is as consistent as was promised to them.
+    """Check whether a history is as consistent as its configuration guarantees.
 
-    model: by name, or one of your own; None: the one that the history implies.
+    Args:
+        history: what the clients requested and received.
+        model: a name, or a model of your own; by default the one that the history implies.
+        configuration: of producers, consumers and topic (partition logs only). By default the
+            strongest: acks=all, reads from the leader.
+        envelope: the faults that happened (partition logs only); by default none.
+        level: a level to check in place of the guarantee (partition logs only).
+        gaps: whether offsets without a record are explained, such as control records (partition
+            logs only). None: the history implies it.
+        complete: whether consumers read every partition to its end (partition logs only). If True,
+            an acknowledged record that nobody read is lost; if False, it is ignored; if None, it
+            makes the verdict unknown.
+        budget_s: time limit of the search for each object (other models), after it unknown.
 
-    Of partition logs. configuration, envelope: what the promise depends on; without, the most is
-    promised: acks of all, reads from a leader that does not change. level: to be held against in
-    place of that promise. gaps: whether offsets that nobody touched are explained (control
-    records); None: told by the history. complete: whether consumers read every partition to its
-    end, so that an acknowledged record which nobody read is lost. False: they stopped earlier, and
-    only what they read is judged; None: nobody says, and such a record makes the verdict unknown.
-
-    Of other models. budget_s: for the search on each object, which then is unknown.
-
-    Raises ValueError: no model fits the operations, or there are none on a log. HistoryError: an
-    operation that the model does not have. KeyError: no model of this name.
+    Raises:
+        ValueError: no model fits the operations, or a log has none.
+        HistoryError: an operation that the model does not have.
+        KeyError: no model of this name.
     """
     chosen = history.model if model is None else model
     if chosen is None:
@@ -98,10 +103,18 @@ def check_log(
     complete: bool | None = None,
     groups: Sequence[Entry] = (),
 ) -> Report:
-    """As `check_history`, of partition logs, under a promise.
+    """Check partition logs against a guarantee.
 
-    groups: the log of the consumer groups' coordinators, where there is one. Raises ValueError: no
-    operations, or as `from_history`. HistoryError: as `transactions_of` and `members_of`.
+    Args:
+        history: what the clients requested and received.
+        promise: the guarantee, which `level` replaces.
+        configuration: of producers, consumers and topic.
+        gaps: as for `check_history`, and so is `complete`.
+        groups: the log of the consumer groups' coordinators, if there is one.
+
+    Raises:
+        ValueError: there are no operations, or as for `from_history`.
+        HistoryError: as for `transactions_of` and `members_of`.
     """
     rows = rows_of(history)
     unit = SECOND.get(rows.time_unit)

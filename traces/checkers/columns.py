@@ -180,11 +180,17 @@ def by_process(segment: Ints, process: Ints, operation: Ints) -> Ints:
 
 
 def from_history(history: History | Rows, compaction: Compaction = "none") -> LogBatch:
-    """A segment for each topic-partition of a history, in order of first appearance.
+    """Return a segment for each topic-partition of a history, in order of first appearance.
 
-    Fetches that read what is not committed say nothing. Raises ValueError: no operation on a log,
-    an offset that no log can have, or a value without a key where the topic is compacted by keys
-    that are told.
+    Fetches of uncommitted records are left out.
+
+    Args:
+        history: what the clients requested and received.
+        compaction: of the topics.
+
+    Raises:
+        ValueError: there is no operation on a log, an offset is impossible, or a value lacks the
+            key that the compaction needs.
     """
     batch = _batch_of(rows_of(history))
     return batch if compaction == "none" else compacted(batch, keyed=compaction == "keyed")

@@ -60,10 +60,13 @@ class Fates(NamedTuple):
 
 
 def fates_of(t: Transactions, *, complete: bool = False, replaced: bool = False) -> Fates:
-    """Of each record of a transaction, whether it was seen, and whether it was passed.
+    """Return for each record of a transaction whether fetches showed or skipped it.
 
-    complete: in the end everything was read. replaced: a record may be gone that a later one
-    replaced (a compacted topic), so that to be passed over means nothing.
+    Args:
+        t: the transactions.
+        complete: whether everything was read in the end.
+        replaced: whether later records may have replaced records (a compacted topic). Then a
+            skipped record proves nothing.
     """
     sender, unattributed = _senders(t)
     mine = indices(sender != NONE)

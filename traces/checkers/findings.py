@@ -98,9 +98,14 @@ class Across(NamedTuple):
 def anomaly_of(
     found: Broken, meanings: Mapping[str, str], promise: Promise, level: Level | None
 ) -> Anomaly:
-    """It against a promise; or, with a level, only told: a level says nothing between partitions.
+    """Return a finding as an anomaly, allowed or forbidden by a guarantee.
 
-    meanings: of each anomaly, in words.
+    Args:
+        found: the finding.
+        meanings: the meaning of each anomaly, in words.
+        promise: the guarantee.
+        level: if given, the anomaly is reported and not forbidden, because a level does not concern
+            several partitions.
     """
     allowed = level is not None or promise.allows(found.name)
     why = "nothing allows it here"

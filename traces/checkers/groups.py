@@ -1,7 +1,4 @@
-"""Consumer groups against what was promised: who had what, and is anything left unread?
-
-judged(members, promise)   an `Across`
-"""
+"""Check consumer groups against their guarantee: owners of partitions, commits and positions."""
 
 from __future__ import annotations
 
@@ -48,14 +45,15 @@ GROUPS: Final[dict[str, str]] = {
     "idle-rebalance": "a group's log begins an epoch for which it has no reason",
     "zombie-overlap": "a removed or dead member still owned a partition that another was assigned",
 }
-"""What spans the members of a group, the gravest first."""
+"""Anomalies of the members of a group, the most severe first."""
 
 _UNDECIDED: Final = {
     "overlap": "two members owned a partition; whether one had been removed, their clients do not"
     " know",
     "open-offset": "the search for an order of a group's commits took too long",
 }
-"""Anomalies that may be none, and why that is open."""
+"""Anomalies that may have a harmless explanation, each with the reason for the verdict
+`unknown`."""
 _UNREAD: Final = ("skipped-record", "committed-unprocessed", "wrong-start")
 
 
@@ -67,11 +65,15 @@ def broken(
     *,
     real_time: bool = True,
 ) -> list[Broken]:
-    """What happened, the gravest first.
+    """Return the anomalies of a history, the most severe first.
 
-    within: how long a rebalance may take, in the history's unit; None: nobody knows. log: of the
-    groups' coordinators, where it is known. real_time: whether times say which of two members was
-    first; otherwise only what needs no such order is looked for.
+    Args:
+        m: the members of all groups.
+        reset: where a group begins that has committed nothing.
+        within: the longest time of a rebalance, in the history's unit; None if unknown.
+        log: the log of the groups' coordinators, if known.
+        real_time: whether times say which of two members was first. Otherwise the checks that need
+            this order are left out.
     """
     found = []
     if log is not None:
@@ -98,11 +100,19 @@ def judged(
     replaced: bool = False,
     real_time: bool = True,
 ) -> Across:
-    """Against a promise; or, with a level, only told.
+    """Check a history against its guarantee.
 
-    reset: where a group begins that has committed nothing. Others as of `broken`. replaced: a
-    record may be gone that a later one replaced (a compacted topic), so that nobody knows what was
-    there to be read.
+    Args:
+        m: the members of all groups.
+        promise: the guarantee.
+        level: if given, anomalies are reported and none is forbidden by the guarantee.
+        reset: where a group begins that has committed nothing.
+        within: the longest time of a rebalance, in the history's unit; None if unknown.
+        log: the log of the groups' coordinators, if known.
+        replaced: whether later records may have replaced records (a compacted topic). Then unread
+            records are not reported.
+        real_time: whether times say which of two members was first. Otherwise the checks that need
+            this order are left out.
     """
     found = broken(m, reset, within, log, real_time=real_time)
     found = [each for each in found if not (replaced and each.name in _UNREAD)]

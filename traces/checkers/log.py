@@ -1,22 +1,22 @@
-"""Is a partition's log linearizable? Decided exactly, for thousands of partitions at once.
+"""Decide exactly whether partition logs are linearizable, thousands of partitions at once.
 
-Offsets order the appends, so that nothing is searched for: the check is one running maximum in the
-order of offsets, two comparisons and one sorted matching [docs/log-checker.md; sound
-and complete for known offsets and unique values]. O(n log n); O(n) where offsets are dense.
+Offsets order the appends, so no search is needed. The check is one running maximum in the order of
+offsets, two comparisons and one sorted matching (docs/log-checker.md). It is sound and complete for
+known offsets and unique values. It takes O(n log n), and O(n) if offsets are dense.
 
     judge(batch)   one answer for each segment of a `LogBatch` (columns.py)
 
-A verdict is `holds`, `violated`, or `unknown` with the reason: values that were appended more than
-once by appends of unknown fate leave open who wrote what. A violation is certified by at most two
-operations. It is named after Jepsen's anomaly where there is one, else
+A verdict is `holds`, `violated`, or `unknown` with a reason. For example, the writer of a value is
+unknown if several appends of unknown outcome had that value. At most two operations certify a
+violation. Its name is that of Jepsen's anomaly if there is one, otherwise:
 
-    append-order    an append was invoked after one that stands behind it had been acknowledged
+    append-order    an append was invoked after an append with a larger offset was acknowledged
     stale-read      a read missed a record that was acknowledged, or seen, before it began
-    future-read     a read was over before what it saw can have been there
-    hole            an offset that no append can have filled (before it was seen to be)
-    unplaced-append an append returned, but its record can stand nowhere in the log
-    start-regress   a read below the log's start, after that start had been told
-    offset-acked-twice, poll-before-position    as they say
+    future-read     a read returned before the records that it saw can have existed
+    hole            no append can have filled an offset before a read saw a later one
+    unplaced-append an append returned, but no offset can have its record
+    start-regress   a read found a lower log start than an earlier response
+    offset-acked-twice, poll-before-position    as named
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ UNPLACED: Final = {
     "unplaced-own": Laws(time=True, seen=True, own=True),
     "unplaced-missed": LINEARIZABLE,
 }
-"""Why an append has no place: for the other appends; for its own process; for reads that missed it,
-so that it has one as soon as a read may be stale.
+"""The laws that leave an append without a place: the order of the other appends; what its own
+process has seen; the reads that missed it. In the last case it has a place if reads may be stale.
 """
 OF_VALUES: Final = frozenset(("G1a", "phantom", "duplicate"))
-"""Clashes that say nothing about order."""
+"""Contradictions of values that do not concern order."""
 _WORDS: Final = (HOLDS, VIOLATED, UNKNOWN)
 
 
@@ -66,14 +66,14 @@ class BrokenCondition(NamedTuple):
 
 
 class Judgement:
-    """What was found of a batch.
+    """The result for a batch.
 
-    verdicts: HELD, BROKEN or UNDECIDED of each segment (int8). disordered: segments that are broken
-    by more than values that should not have been read. guessed: segments in which it is open who
-    wrote what, or what replaced what, and it matters. records, scan: what they rest on, which
-    anomalies read as well; weaker: what weaker levels do, where real time has bounded no read.
-    closely: the same, had nothing been replaced by copies that nobody saw; what is broken in that
-    alone is open.
+    verdicts: HELD, BROKEN or UNDECIDED for each segment (int8).
+    disordered: segments with a violation other than a value that should not have been read.
+    guessed: segments in which an unknown writer or replacement may change the verdict.
+    records, scan: the prepared records and their bounds, which the anomalies use too.
+    weaker: the records for weaker levels, in which real time bounds no read.
+    closely: the same judgement without unseen copies; what is violated only there is undecided.
     """
 
     def __init__(self, records: Records, closely: Judgement | None = None) -> None:
@@ -107,10 +107,10 @@ class Judgement:
         self.verdicts: NDArray[np.int8] = verdicts.astype(np.int8)
 
     def _ended(self) -> bool:
-        """Say whether reads show that the log ended before a replaced first record.
+        """Tighten the bounds of reads that show that the log ended before a replaced first record.
 
-        Such reads found nothing, and were over before the record that may have replaced the first
-        one was there. Then their bounds are tighter.
+        Such a read found nothing, and returned before the possible replacement existed. The result
+        says whether any bound changed.
         """
         reads, first, after = self.records.ended
         late = self.scan.earliest[after] >= self.records.r_end[reads]
@@ -119,7 +119,7 @@ class Judgement:
         return bool(late.any())
 
     def _tightened(self) -> Flags:
-        """Segments in which `_ended` had something to say, which is about real time."""
+        """Return the segments in which `_ended` tightened a bound, for reasons of real time."""
         found = np.zeros(self.batch.segments, bool)
         changed = self.records.high != self.weaker.high
         found[self.batch.reads.segment[changed]] = True
@@ -127,7 +127,7 @@ class Judgement:
 
     @cached_property
     def sessions(self) -> Sessions:
-        """What each process knew, for who asks why a segment was rejected."""
+        """What each process knew, to explain a rejected segment."""
         return sessions(self.weaker)
 
     @cached_property
@@ -136,7 +136,10 @@ class Judgement:
         return scans.scan(self.records, reads_begin=False, reads_end=True)
 
     def _conditions(self) -> Iterator[BrokenCondition]:
-        """What an append alone contradicts is told as that, whatever some read missed besides."""
+        """Yield the violations.
+
+        A contradiction between appends is reported as such, even if a read missed records too.
+        """
         records, scan, batch = self.records, self.scan, self.batch
         slots = scans.late_slots(records, scan)
         slots = slots[records.owner[slots] >= 0]
@@ -162,7 +165,7 @@ class Judgement:
         yield from self._holes()
 
     def _holes(self) -> Iterator[BrokenCondition]:
-        """Offsets that no append can have filled; or could have, had others come later."""
+        """Yield offsets that no append can have filled, at all or in the order of the others."""
         holes = scans.unfilled(self.records, self.scan)
         if not len(holes.slots):
             return
@@ -173,10 +176,10 @@ class Judgement:
         yield BrokenCondition("hole-order", holes.slots[some], holes.segments[some])
 
     def _unplaced(self) -> Iterator[BrokenCondition]:
-        """Appends without a place, and what leaves none to them: the fewest laws that do.
+        """Yield appends without a place, each with the fewest laws that exclude every place.
 
-        Whoever keeps to real time has seen enough, however the clocks of its processes touch; of
-        others it is asked what their processes knew.
+        A segment that satisfies real time is not checked further. In a disordered segment
+        the knowledge of its processes is checked too.
         """
         _, broken = unplaced(self.records, LINEARIZABLE)
         own = unplaced(self.records, UNPLACED["unplaced-own"], indices(self.disordered))
@@ -189,12 +192,12 @@ class Judgement:
             broken = np.setdiff1d(broken, where)
 
     def _replaced_perhaps(self) -> Flags:
-        """Say whether an append without a known place may explain what a read saw.
+        """Return the segments in which an append without a known place may explain a read.
 
-        A read passed over a record, or found nothing where one was, and what is known to have
-        replaced it came too late for that read; such an append may have replaced it as well. Or
-        such an append would stand where fetches went through, unless it was replaced; or behind
-        what it came before, unless that is a copy.
+        There are three cases. A read skipped a record, the known replacement came too late for that
+        read, and such an append may have replaced the record earlier. Or such an append would be
+        among the offsets that fetches passed, unless it was replaced. Or its record would follow a
+        later one, unless that is a copy.
         """
         records, batch = self.records, self.batch
         found = np.zeros(batch.segments, bool)
@@ -218,7 +221,7 @@ class Judgement:
         return _WORDS[int(self.verdicts[segment])]
 
     def reason(self, segment: int) -> str | None:
-        """Why a segment is undecided."""
+        """Return the reason why a segment is undecided."""
         if self.verdicts[segment] != UNDECIDED:
             return None
         if self.batch.operations[segment] == 0:
@@ -229,13 +232,18 @@ class Judgement:
 
 
 def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -> Judgement:
-    """Whether each log of the batch is linearizable.
+    """Check whether each log of the batch is linearizable.
 
-    at_least_once: a retry may have left copies of a record (a producer without idempotence).
-    gaps: offsets that nobody appended or read are explained: by control records, compaction, or
-    writers that were not recorded. Otherwise each offset from 0 on is a record of this history.
+    A segment without operations is undecided.
 
-    Raises ValueError: no segments, or malformed columns. A segment without operations is undecided.
+    Args:
+        batch: the segments.
+        at_least_once: whether a retry may leave copies of a record (no idempotence).
+        gaps: whether offsets may have no record of this history: control records, compacted
+            records, records of unrecorded writers. Otherwise each offset from 0 has one.
+
+    Raises:
+        ValueError: there are no segments, or columns are malformed.
     """
     found = Judgement(records_of(batch, at_least_once=at_least_once, gaps=gaps))
     if not (at_least_once and batch.compacted):
@@ -244,11 +252,11 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
 
 
 def gaps_in(history: History | Rows, configuration: Configuration) -> bool:
-    """Whether offsets may be taken by what no client wrote, or by what nobody can read any more.
+    """Return whether some offsets may have no record of a client.
 
-    True of our own traces (LeaderChange records), of compacted topics, and of histories with
-    transactions, which end in control records: a client's operation of several parts with an append
-    among them is one.
+    This is true of the kit's own traces (LeaderChange records), of compacted topics, and of
+    histories with transactions, which end in control records. An operation of several parts with an
+    append counts as a transaction.
     """
     rows = rows_of(history)
     compacted = configuration.compaction != "none"

@@ -67,12 +67,16 @@ class Judgement(NamedTuple):
 
 
 def judge(history: History, which: str, *, start: Any = None, strict: bool = False) -> Judgement:
-    """Judges a history by one of PROPERTIES.
+    """Judge a history by one of PROPERTIES.
 
-    start: of the bank, the total of all accounts. strict: whether what linearizability excludes is
-    not allowed.
+    Args:
+        history: what the clients requested and received.
+        which: the name of the property.
+        start: for a bank, the total of all accounts.
+        strict: whether to forbid what linearizability excludes.
 
-    Raises HistoryError: an operation that the property does not have.
+    Raises:
+        HistoryError: an operation that the property does not have.
     """
     wanted = PROPERTIES[which]
     objects: dict[str | None, list[Operation]] = {}

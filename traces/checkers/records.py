@@ -99,9 +99,16 @@ class Records(NamedTuple):
 def records_of(
     batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False, copies: bool = False
 ) -> Records:
-    """Everything that needs no clock. Raises ValueError for a malformed batch.
+    """Prepare the records of a batch: everything that needs no clock.
 
-    copies: a copy that nobody saw may have replaced a record of a compacted topic.
+    Args:
+        batch: the segments.
+        at_least_once: whether a retry may leave copies of a record.
+        gaps: whether offsets may have no record of this history.
+        copies: whether an unseen copy may have replaced a record of a compacted topic.
+
+    Raises:
+        ValueError: the batch is malformed.
     """
     check_batch(batch)
     work = Fetches(batch, at_least_once=at_least_once, gaps=gaps, copies=copies)

@@ -41,7 +41,12 @@ class Limits(NamedTuple):
 
 
 def refusals(history: History, limits: Limits) -> Iterator[Broken]:
-    """refused-transaction, stuck-producer. history: with ends that were asked for again."""
+    """Yield the anomalies refused-transaction and stuck-producer.
+
+    Args:
+        history: with retried ends of transactions.
+        limits: times after which a producer counts as stuck.
+    """
     refused = list(_refused(history.operations, limits.open))
     yield Broken("refused-transaction", refused, _refusal)
     stuck = list(_stuck(history.operations, limits.ending))

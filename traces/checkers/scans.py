@@ -50,9 +50,13 @@ class Scan:
 
 
 def scan(records: Records, *, reads_begin: bool, reads_end: bool, appends_end: bool = True) -> Scan:
-    """S1 and its mirror. reads_begin: reads that miss a record come before it in real time, too.
+    """Compute the bounds of all slots: S1, and S1 from the other end.
 
-    reads_end: reads that saw a record come after it, too. appends_end: an append was over in time.
+    Args:
+        records: the prepared records.
+        reads_begin: whether a read that missed a record precedes it in real time.
+        reads_end: whether a read that saw a record follows it in real time.
+        appends_end: whether an append ends with its response.
     """
     floor = records.begin
     if reads_begin:
@@ -79,10 +83,13 @@ def future_reads(records: Records, found: Scan) -> Ints:
 
 
 def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
-    """S5: (reads, starts): `earliest` said that the log had begun later, after which a read began.
+    """Return reads below a log start that an earlier response had reported (S5).
 
-    Retention moves the log's start forward only. Whoever read below a start must have done so
-    before it was told; the scan is S1 in the order of starts. Rows of reads, in pairs.
+    Retention moves the log's start forward only. A read below a start must have begun before that
+    start was reported. The scan is S1 in the order of starts.
+
+    Returns:
+        Rows of reads and rows of the reporting responses, in pairs.
     """
     reads = records.batch.reads
     starts = indices(records.judged & (reads.kind == EARLIEST) & (reads.end >= 0))
@@ -126,11 +133,16 @@ class Holes(NamedTuple):
 
 
 def unfilled(records: Records, found: Scan, lowest: Ints | None = None) -> Holes:
-    """S4: every offset has a record, so each hole needs an append that may have come in time.
+    """Return offsets without a record that no append can have filled in time (S4).
 
-    The k-th hole takes the k-th spare by invocation; since bounds ascend with offsets, the sorted
-    comparison decides the matching [Hall]. lowest: of each append, the first slot it may take (by
-    its process's own order). At least once, any append may have left a copy in any hole.
+    The k-th hole takes the k-th spare append by invocation. Bounds ascend with offsets, so the
+    sorted comparison decides the matching (Hall). At least once, any append may have left a copy in
+    any hole.
+
+    Args:
+        records: the prepared records.
+        found: their bounds.
+        lowest: the first slot that each append may take, by the order of its own process.
     """
     none = np.zeros(0, np.int64)
     if records.gaps:

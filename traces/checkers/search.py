@@ -40,9 +40,15 @@ NO_LIMITS: Final = Limits()
 
 
 def check(history: History, model: Model, limits: Limits = NO_LIMITS) -> tuple[Verdict, ...]:
-    """A verdict for each object, in order of its first operation.
+    """Return a verdict for each object, in order of its first operation.
 
-    Raises HistoryError: no operation at all, or one that the model does not have.
+    Args:
+        history: what the clients requested and received.
+        model: the sequential model of an object.
+        limits: of the search for each object.
+
+    Raises:
+        HistoryError: there is no operation, or one that the model does not have.
     """
     if not history.operations:
         raise HistoryError(history.source, 0, "no operation to judge")
@@ -74,9 +80,15 @@ def check_objects(
 def check_object(
     operations: Sequence[Operation], model: Model, limits: Limits = NO_LIMITS
 ) -> Verdict:
-    """The verdict on all operations of one object, in order of invocation.
+    """Return the verdict on all operations of one object.
 
-    Raises ValueError: there are none.
+    Args:
+        operations: in order of invocation.
+        model: the sequential model of the object.
+        limits: of the search.
+
+    Raises:
+        ValueError: there are no operations.
     """
     if not operations:
         raise ValueError("an empty history is no history")

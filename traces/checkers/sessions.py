@@ -77,10 +77,17 @@ def in_order(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> In
 def known_before(
     order: Ints, segment: Ints, process: Ints, group: Ints, gains: Ints
 ) -> tuple[Ints, Ints]:
-    """Give the most that a row of the same process gained before each row, and which row.
+    """Return the largest gain of the same process before each row, and its row.
 
-    The row is named by its place in this order. Rows of one group do not count for each other. -1:
-    there is none.
+    Args:
+        order: the order in which rows are considered.
+        segment: of each row.
+        process: of each row.
+        group: rows of one group do not count for each other.
+        gains: of each row.
+
+    Returns:
+        The gains, and the rows by their place in this order; -1 if there is none.
     """
     before, source = _running(segment[order], process[order], gains[order])
     begin = _begin(segment[order], process[order], group[order])

@@ -285,7 +285,13 @@ class RecordOfRun(Record):
 
 
 def placed(deliveries: Sequence[Delivery], limit: int, budget_s: float = 10.0) -> bool | None:
-    """Whether an order explains all that happened to a record; None: not decided in time."""
+    """Return whether an order explains all deliveries of a record; None: not decided in time.
+
+    Args:
+        deliveries: of one record.
+        limit: the largest number of deliveries.
+        budget_s: time limit of the search.
+    """
     if len(deliveries) == 1 and _once(deliveries[0]):
         return True
     found: list[Operation] = []

@@ -155,12 +155,15 @@ class Transactions(NamedTuple):
 
 
 def transactions_of(history: History | Rows, *, uncommitted: bool = False) -> Transactions | None:
-    """The transactions of a history; None if it has none.
+    """Return the transactions of a history; None if it has none.
 
-    uncommitted: whether fetches that do not say so read what is not committed.
+    Args:
+        history: what the clients requested and received.
+        uncommitted: whether fetches without an isolation level read uncommitted records.
 
-    Raises HistoryError: a transaction that ends twice or was not begun, two open at once of one
-    process, or an operation of one outside of it.
+    Raises:
+        HistoryError: a transaction ends twice or did not begin, a process has two open ones, or an
+            operation of a transaction is outside of it.
     """
     rows = rows_of(history)
     operations = history_of(rows).operations

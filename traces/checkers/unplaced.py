@@ -55,13 +55,22 @@ LINEARIZABLE: Final = Laws(time=True, seen=True, missed=True)
 def unplaced(
     records: Records, laws: Laws, among: Ints | None = None, surely: bool = False
 ) -> tuple[Ints, Ints]:
-    """(appends, segments): of each segment (among these) in which some find no place, one of them.
+    """Return appends without a possible place, one for each segment that has any.
 
-    surely: of a compacted topic, an append may stand where fetches went through only if what is
-    known to stand behind it can have replaced it, and behind none that found nothing; and what was
-    seen is no copy, if it need not be. So some may seem to find no place that have one. Else an
-    append may stand there whatever its key is, and some may be passed over that have none. Of a
-    topic that is not compacted, without copies, both are the same, and exact.
+    For a topic that is not compacted, without copies, the result is exact.
+
+    Args:
+        records: the prepared records.
+        laws: the laws that exclude places.
+        among: segments to consider; by default all.
+        surely: matters for compacted topics and copies. If True, an append may be among the offsets
+            that fetches passed only if the known records after it can have replaced it, and not
+            before the end of a fetch that found nothing; and seen records count as copies only if
+            they must. So an append with a place may be returned. If False, an append may be there
+            with any key, and an append without a place may be omitted.
+
+    Returns:
+        Rows of appends, and their segments.
     """
     appends = records.batch.appends
     spare = indices(records.spare)
@@ -82,10 +91,16 @@ def unplaced(
 
 
 def culprit(records: Records, segment: int, append: int, own: bool) -> int | None:
-    """Find the read that leaves the least room to an append.
+    """Return the read that leaves the least room to an append; None if there is no such read.
 
-    Of the reads that began after the append had returned (own: reads of its process) it is the one
-    that found the log shortest. None: there is no such read.
+    Of the reads that began after the append had returned, it is the one that found the shortest
+    log.
+
+    Args:
+        records: the prepared records.
+        segment: of the append.
+        append: its row.
+        own: whether to consider only reads of the append's process.
     """
     log = _Log(records, segment)
     later = (records.r_begin[log.rows] > records.a_end[append]) & (log.absent < _FAR)

@@ -70,7 +70,12 @@ class VersionOrder(NamedTuple):
 
 
 def version_order(batch: LogBatch, *, at_least_once: bool = False) -> VersionOrder:
-    """at_least_once: a retry may have left copies of a record."""
+    """Return the version order of each segment: for each offset the values seen there.
+
+    Args:
+        batch: the segments.
+        at_least_once: whether a retry may leave copies of a record.
+    """
     appends, reads = batch.appends, batch.reads
     read = np.repeat(np.arange(len(reads.segment)), np.diff(reads.splits))
     segment = reads.segment.take(read)

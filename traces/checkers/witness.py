@@ -82,10 +82,12 @@ class _Replay:
 
 
 def prove(order: Sequence[Operation], operations: Sequence[Operation], model: Model) -> None:
-    """That `order` is a linearization of `operations`. Raises AssertionError if it is not.
+    """Check that `order` is a linearization of `operations`, in linear time.
 
-    In linear time: an order keeps real time if nothing completes before the latest invocation of
-    all that stand ahead of it.
+    An order keeps real time if no operation ends before the latest invocation of those before it.
+
+    Raises:
+        AssertionError: it is not.
     """
     judged = [each for each in operations if model.judges(each)]
     certain = {each.index for each in judged if each.outcome != INDETERMINATE}

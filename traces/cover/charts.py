@@ -218,7 +218,7 @@ class ChartStore:
         # The second is implied by the first, and asked all the same: a chart is kept.
         if matcher.mismatches or len(matcher.moves.source) != model.edges:
             wrong = f"the reference does not move as the graph {model.name} does"
-            raise ToolError(f"{wrong}: see {command('cover', '--model', model.name)}")
+            raise ToolError(f"{wrong}: see {command('cover', '--graph', model.name)}")
         chart = chart_of(matcher, model.name)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

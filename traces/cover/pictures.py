@@ -104,8 +104,8 @@ PICTURES: Final = (
     ),
     Picture(
         "A change of the ISR at its leader",
-        "What a leader proposes, and what comes of it; asked: its request is under way. The\n"
-        "committed ISR changes by metadata or by the answer, whichever is first.",
+        "A leader's proposal and its end; asked: the request is in flight. The committed ISR\n"
+        "changes by metadata or by the response.",
         ("partition-isr",),
         "rows",
         proposal_life,
@@ -194,10 +194,10 @@ def page(
     """All pictures on one page, each with its drawing; edges: how many each graph has."""
     parts = [
         "# Life cycles, drawn from state graphs\n\n"
-        "Written by `make docs` from the graphs that TLC dumps (specs/*/cover): each arrow is a\n"
-        "change that some edge of these graphs makes, with the actions that make it. What is\n"
-        "beyond the bounds of the graphs is not drawn: a state that nothing leaves has its ways\n"
-        "on there.\n"
+        "`make docs` writes this page from the graphs that TLC dumps (specs/*/cover). Each\n"
+        "arrow is a change that some edge of these graphs makes, with its actions. Changes\n"
+        "beyond the bounds of the graphs are not drawn, so a state without an outgoing arrow\n"
+        "may have some there.\n"
     ]
     for picture, drawing in zip(pictures, drawings, strict=True):
         parts.append(f"{heading(picture, edges)}\n```mermaid\n{draw(drawing)}```\n")

@@ -1,28 +1,25 @@
 """The verdict of TLC on every class of steps.
 
-Classes are read part by part, each from the part where its witness is, and handed to TLC in groups
-of one kind of node, in the order of their constants (L8), as many at a time as there are
-processors: memory holds a few groups, whatever the length of the campaign. However many workers
-there are, the driver judges no more at a time; so where a cluster has met more steps than a driver
-judges while workers wait (ON_DRIVER), each group that one JVM would take is written beside the
-trace, and a worker answers with TLC's report on it. A worker needs a Java, as Spark does, and TLC's
-jar, which its Python packages bring; the modules of the specs come to it as the trace does, in a
-folder that all of them see.
+Classes are read part by part, each from the part of its witness. TLC receives them in groups of one
+kind of node, in the order of their constants (L8), with one group for each processor at a time. So
+memory holds only a few groups, for a campaign of any length. If there are more than ON_DRIVER
+steps, the workers of a cluster do this work. Each group is then written next to the trace, and a
+worker returns TLC's report on it. A worker needs Java, as Spark does, and TLC's jar, which is in
+its Python packages. It reads the modules of the specs from a folder that all workers share.
 
-Between a recorded step and its verdict stand tables, a generated module, TLC, and the reading of
-its report. A fault in any of them that judges a step as another one would go unseen, for most steps
-are allowed. So every batch has *canaries*, steps that no specification allows, and no verdict is
-believed where one of them was accepted. A canary is a copy of the step before it in which one thing
-is wrong, in turn the reason (of no spec), the row after (a number that nothing has) and what was
-sent (its own input as well). A batch that reads a canary, or a part of it, as the step before or
-behind it accepts the canary. They stand SPACING apart, a prime: a fault in every k-th step of a
-batch befalls one of them, wherever it begins, if k is no multiple of SPACING and the batch has
-k * SPACING steps. Where the first one stands depends on the steps, so that other batches have
-others. The last place is always one.
+Tables, a generated module, TLC and the parser of its report lie between a recorded step and its
+verdict. A defect in any of them could check one step in place of another, and nobody would notice,
+because most steps are allowed. So every batch has *canaries*: steps that no specification allows.
+If TLC accepts a canary, the batch has no verdict. A canary is a copy of the step before it with one
+error. The errors take turns: a reason that no spec has, a number that no row has, a sent message
+that equals the input. If a defect replaces a canary by a neighbouring step, TLC accepts the canary.
+The distance of canaries is SPACING, a prime. So a defect in every k-th step also affects a canary,
+if k is no multiple of SPACING and the batch has k * SPACING steps. The position of the first canary
+depends on the steps, so it differs between batches. The last position is always a canary.
 
-Laws of this file: every class has exactly one verdict, or it is a ToolError; unknown is a verdict.
-Verdicts on steps are those of the batch without canaries, or there are none. A group is judged in
-the same way wherever that is.
+Laws of this file: every class gets exactly one verdict (*unknown* is one), otherwise ToolError is
+raised. A batch with canaries gives the same verdicts as one without, or none. The driver and a
+worker judge a group in the same way.
 """
 
 from __future__ import annotations
@@ -90,33 +87,30 @@ from tla_utils.values import Function
 # --- Canaries ---
 
 SPACING: Final = 47
-"""The fewer steps between canaries, the more faults they meet, and the more there is to judge: with
-47, a fault in every 1,000th step of a full batch (CHUNK), for about 2 % more steps."""
+"""Distance of canaries. With 47 they detect a defect in every 1,000th step of a full batch
+(CHUNK), and add about 2 % to the steps."""
 REASON: Final = "Canary"
 NUMBER: Final = -77
-"""What no handler puts into a row."""
+"""A number that no handler writes into a row."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _Step = TypeVar("_Step")
 
 
 class Planted(NamedTuple):
-    """Steps with the columns CLASSES (classes.py), canaries among them; and which those are."""
+    """Steps and canaries with the columns CLASSES (classes.py), and a mask of the canaries."""
 
     steps: pa.Table
     canary: npt.NDArray[np.bool_]
 
 
 def canaries_of(steps: int) -> int:
-    """How many canaries stand among so many steps, at most."""
+    """Return the largest number of canaries for this number of steps."""
     return steps // (SPACING - 1) + 2
 
 
 def wrong_number(row: Any) -> Any:
-    """Give the row with NUMBER for its first number.
-
-    The row is a struct or a record of the spec; the number is its own, or one of what it holds.
-    """
+    """Return the row with NUMBER in place of its first number."""
     fields = dict(row) if isinstance(row, Record) else asdict(row)
     for wrong in (_as_number, _within):
         for name, value in fields.items():
@@ -130,7 +124,7 @@ def _as_number(value: Any) -> int | None:
 
 
 def _within(value: Any) -> Any | None:
-    """Of entries by node: the first of them is wrong."""
+    """Return a tuple or function of entries with a wrong number in its first entry."""
     if isinstance(value, tuple) and value and isinstance(value[0], Struct | Record):
         return (wrong_number(value[0]), *value[1:])
     if isinstance(value, Function):
@@ -140,7 +134,7 @@ def _within(value: Any) -> Any | None:
 
 
 def planted(steps: pa.Table, kind: NodeKind) -> Planted:
-    """The steps, all of nodes of this kind, with canaries among them."""
+    """Insert canaries into steps of nodes of this kind."""
 
     def numbered(row: bytes) -> bytes:
         return _encode(wrong_number(decoder_of(kind.row)(row)))
@@ -157,11 +151,14 @@ def planted(steps: pa.Table, kind: NodeKind) -> Planted:
 def planted_among(
     steps: Sequence[_Step], spoil: Callable[[_Step, int], _Step]
 ) -> tuple[list[_Step], npt.NDArray[np.bool_]]:
-    """Steps in any form with canaries among them, and which those are.
+    """Insert canaries into steps in any form.
 
-    steps: all different, since TLC is asked once about those that are equal: the canaries would no
-    longer stand apart.
-    spoil: a copy of a step, with that wrong whose turn it is (`spoiled`).
+    Args:
+        steps: distinct steps. TLC checks equal steps once, which would move the canaries together.
+        spoil: returns a copy of a step with the error of this turn (`spoiled`).
+
+    Returns:
+        The steps with canaries, and a mask of the canaries.
     """
     first = len(steps) % (SPACING - 1)
     copied, order = _places(len(steps), first)
@@ -171,9 +168,9 @@ def planted_among(
 
 
 def _places(count: int, first: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give the steps that a canary follows, and the order of all.
+    """Return the steps that are followed by a canary, and the order of steps and canaries.
 
-    The canaries' numbers are those from `count`.
+    Canaries are numbered from `count`.
     """
     followed = np.arange(count) % (SPACING - 1) == first
     followed[-1] = True
@@ -184,9 +181,12 @@ def _places(count: int, first: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 def spoiled(
     step: Mapping[str, Any], turn: int, numbered: Callable[[Any], Any] = wrong_number
 ) -> dict[str, Any]:
-    """A copy of a step with one thing wrong: its reason, row after, or what was sent, in turn.
+    """Return a copy of a step with one error: in turn in its reason, row after or sent messages.
 
-    numbered: the row with a wrong number in it.
+    Args:
+        step: the step.
+        turn: the number of the canary, which selects the error.
+        numbered: returns a row with a wrong number in it.
     """
     sent, input = step["sent"], step["input"]
     if turn % 3 == 1:
@@ -197,9 +197,10 @@ def spoiled(
 
 
 def without_canaries(report: StepReport, canary: npt.NDArray[np.bool_]) -> StepReport:
-    """The report on the steps alone.
+    """Return the report on the steps without the canaries.
 
-    Raises ToolError: a canary was accepted, or there is not a verdict for each step.
+    Raises:
+        ToolError: a canary was accepted, or the number of verdicts is not that of the steps.
     """
     if len(report.verdicts) != len(canary):
         raise ToolError(
@@ -220,11 +221,11 @@ def without_canaries(report: StepReport, canary: npt.NDArray[np.bool_]) -> StepR
 # --- TLC where the workers are ---
 
 ON_DRIVER: Final = 400_000
-"""So many distinct steps are judged on the driver: half a minute of two processors. What it takes
-to hand them over was not measured."""
+"""The driver judges up to this number of distinct steps itself, in half a minute on two
+processors. The cost of handing them to workers was not measured."""
 AHEAD: Final = 4
-"""Groups for each task that workers run at a time: they are on disk at once, and a worker that is
-ready early takes another."""
+"""Groups on disk for each running task, so that a worker that finishes early finds the next
+group."""
 REPORTS: Final = pa.schema([("group", pa.int32()), ("report", pa.binary())])
 SPECS_OF_WORKERS: Final = ".specs"
 
@@ -233,9 +234,9 @@ _OnGroup: TypeAlias = Callable[[str, pa.Table], StepReport]
 
 
 def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
-    """Give the specs where workers find them.
+    """Return a folder of the specs that workers can read.
 
-    They stay where they are, or are copied into a folder that a cluster shares with the driver.
+    For a remote cluster the specs are copied into `folder`, which all workers share.
     """
     if not (isinstance(backend, Spark) and backend.is_remote):
         return specs.absolute()
@@ -251,11 +252,13 @@ def specs_for(backend: Backend, specs: Path, folder: Path) -> Path:
 def reports_of(
     groups: Iterator[tuple[str, pa.Table]], folder: Path, backend: Spark, judged: _OnGroup
 ) -> Iterator[StepReport]:
-    """TLC's report on each group, in their order; few groups are ahead of what was asked for.
+    """Yield TLC's report on each group, in order, reading only a few groups ahead.
 
-    groups: the kind of node, and steps with the columns CLASSES. folder: one that workers see; it
-    is made, and removed. judged: what a worker calls; it must be picklable, and its errors come
-    back.
+    Args:
+        groups: pairs of a kind of node and steps with the columns CLASSES.
+        folder: a folder that workers can read; it is created and removed.
+        backend: the cluster.
+        judged: the function that a worker calls. It must be picklable; its errors are raised here.
     """
     folder = folder.absolute()
     try:
@@ -274,7 +277,7 @@ def reports_of(
 
 
 def _reported(folder: Path, kinds: tuple[str, ...], judged: _OnGroup, number: int) -> pa.Table:
-    """In a worker."""
+    """Judge one group in a worker."""
     steps = pq.read_table(_file(folder, number), schema=CLASSES)
     report = judged(kinds[number], steps)
     columns = {"group": [number], "report": [msgspec.msgpack.encode(report)]}
@@ -288,25 +291,25 @@ def _file(folder: Path, number: int) -> Path:
 # --- The judgement ---
 
 CHUNK: Final = 50_000
-"""Classes for one JVM. Its start costs as much as judging 10,000 of them, and its memory grows with
-them: 10,000 took 1.2 CPU-seconds, and 50,000 4.2 on a busier machine."""
+"""Classes for one JVM. Its start costs as much as 10,000 classes, and its memory grows with
+their number. 10,000 took 1.2 CPU seconds, 50,000 took 4.2 on a busier machine."""
 
 FEW: Final = 20_000
-"""Classes that are not worth a second JVM, if one stands idle: it takes 0.7 CPU-seconds to start
-and to compile, and 0.04 ms for a step."""
+"""Fewer classes than this are not worth a second JVM: it takes 0.7 CPU seconds to start and to
+compile, and 0.04 ms for a step."""
 
 ON_DRIVER_OF_MANY: Final = 10_000
-"""So many classes are judged on the driver where executors are on other machines and would wait."""
+"""The driver of a remote cluster judges up to this number of classes itself."""
 
 HERE: Final = 200_000
-"""So many classes are encoded in this process: at 0.01 ms each that takes as long as it takes
-processes to begin."""
+"""This process encodes up to this number of classes itself, at 0.01 ms each; starting other
+processes would take longer."""
 
 ROW_GROUP: Final = 10_000
-"""Rows that a reader of judged steps takes at a time."""
+"""Rows of a row group of the file of judged steps."""
 
 WAITING: Final = 200_000
-"""Classes that wait for others of their kind and constants, each in some 1,300 bytes."""
+"""Classes held in memory until others of their kind and constants are read, 1,300 bytes each."""
 
 NONE_SENT: Final = array([])
 
@@ -327,7 +330,7 @@ JUDGED = pa.schema(
 
 
 class Bench(NamedTuple):
-    """Where steps are judged: in the frame of a kind of node, under constants as text (L8)."""
+    """The frame of a kind of node and the constants, as text, under which TLC judges steps (L8)."""
 
     kind: str
     text: str
@@ -335,21 +338,18 @@ class Bench(NamedTuple):
 
 @dataclass
 class Judgement:
-    """TLC's verdicts on the merged classes, and what they cost.
-
-    reasons, kinds: for those not accepted, why and (bench, action).
-    """
+    """TLC's verdicts on the merged classes, and their cost."""
 
     verdicts: npt.NDArray[np.int8]
     """One code for each row of the merged table."""
     reasons: dict[int, str] = field(default_factory=dict)
     kinds: dict[int, tuple[Bench, str]] = field(default_factory=dict)
     jvms: int = 0
-    """How often TLC ran; cpu_seconds of all of them together."""
+    """Number of runs of TLC."""
     cpu_seconds: float = 0.0
     peak_rss_mb: float = 0.0
     as_text: str = ""
-    """Why TLC was given text in place of values, or ""."""
+    """Why TLC received the steps as text in place of values, or ""."""
 
     def numbers(self, code: int) -> list[int]:
         numbers: list[int] = np.flatnonzero(self.verdicts == code).tolist()
@@ -367,13 +367,22 @@ def judge(
     under: Under = as_it_is,
     workers: Backend | None = None,
 ) -> Judgement:
-    """Judges every class of the merged table, and writes all with their verdicts to `into`.
+    """Judge every class of the merged table, and write all classes with their verdicts.
 
-    under: what to make of the specs first. workers: who judges where this process alone would have
-    too much to do (HERE, ON_DRIVER); those on other machines see the folder of `into`, and `specs`.
-    progress is told how many classes have been judged; keep is given each group's kind of node, and
-    its classes with the columns JUDGED, before the next one is waited for. Raises ToolError as
-    `check_steps` does, and when a class has no content in any part.
+    Args:
+        files: the parts of the trace.
+        merged: the distinct classes of all parts.
+        into: the file to write, with the columns JUDGED.
+        options: how TLC runs.
+        specs: the folder of the specs.
+        progress: called with the number of classes judged so far.
+        keep: called with each group's kind of node and its classes with the columns JUDGED.
+        under: a change of the frame, such as an overlay.
+        workers: processes or executors for more than HERE or ON_DRIVER classes. Executors on other
+            machines must see the folder of `into`, and `specs`.
+
+    Raises:
+        ToolError: as for `check_steps`, or a class has no content in any part.
     """
     judgement = Judgement(np.full(len(merged), UNJUDGED, dtype=np.int8))
     done = 0
@@ -421,15 +430,15 @@ def _left_to_driver(workers: Spark) -> int:
 
 
 def _size(steps: int, options: CheckOptions, slots: int) -> int:
-    """Of a group: each JVM that runs at a time has two, if these are not FEW and not too many."""
+    """Return the size of a group: two for each running JVM, within FEW and the options' limit."""
     return min(options.chunk, max(FEW, steps // (2 * slots)))
 
 
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Write judged steps in groups of ROW_GROUP rows, however many are judged together.
+    """Write judged steps in row groups of ROW_GROUP rows.
 
-    The bytes of the file depend on neither processors nor executors.
+    So the bytes of the file do not depend on the number of processors or executors.
     """
     waiting: list[pa.Table] = []
     with pq.ParquetWriter(path, JUDGED, compression="zstd") as writer:
@@ -448,7 +457,7 @@ def _written(path: Path) -> Iterator[Callable[[pa.Table], None]]:
 
 
 def groups_of(files: Sequence[PartFiles], merged: pa.Table, size: int) -> Iterator[Group]:
-    """All classes, in groups of at most `size`; the order depends on the trace alone."""
+    """Yield all classes in groups of at most `size`, in an order that depends only on the trace."""
     numbered = merged.append_column("number", pa.array(np.arange(len(merged))))
     runs = merged["run"].to_numpy()
     by_run = np.argsort(runs, kind="stable")
@@ -485,7 +494,7 @@ def by_bench(classes: pa.Table) -> Iterator[tuple[Bench, pa.Table]]:
 
 
 def grouped(kept: Mapping[Bench, Sequence[pa.Table]], size: int) -> Iterator[Group]:
-    """Classes by bench in groups of at most `size`, as few constants in each as may be."""
+    """Yield classes in groups of at most `size`, ordered by bench."""
     for kind, benches in groupby(sorted(kept), key=lambda bench: bench.kind):
         whole = pa.concat_tables([classes for bench in benches for classes in kept[bench]])
         for start in range(0, len(whole), size):
@@ -524,10 +533,10 @@ def _reports(
     specs: Path,
     under: Under,
 ) -> _Reports:
-    """As many JVMs at a time as the options allow, and few groups ahead of them.
+    """Yield the report on each group, with the number of parallel JVMs of the options.
 
-    A process makes the tables for one JVM. Threads, which have one processor for that, do for so
-    few `steps` that processes would hardly have begun (HERE).
+    Each JVM has a process that makes its tables. With at most HERE `steps` threads make them,
+    because processes would take longer to start.
     """
     parallel = _parallel(options)
     judged = partial(_report_on_sent, options=options, specs=specs, under=under)
@@ -559,7 +568,7 @@ def _executor(
 def _report_on_sent(
     kind: str, steps: bytes, options: CheckOptions, specs: Path, under: Under
 ) -> StepReport:
-    """On steps as another process sends them: it would send a slice of a table with all of it."""
+    """Judge steps sent as bytes of Arrow, because pickling a slice sends its whole table."""
     return report_of(kind, pa.ipc.open_stream(steps).read_all(), options, specs, under)
 
 
@@ -570,9 +579,17 @@ def report_of(
     specs: Path = SPECS,
     under: Under = as_it_is,
 ) -> StepReport:
-    """TLC's report on steps with the columns CLASSES, of a kind of node by its name, in one JVM.
+    """Return TLC's report on steps of one kind of node, checked with canaries in one JVM.
 
-    There were canaries among them. Raises ToolError as `report_among` does.
+    Args:
+        kind: the name of the kind of node.
+        steps: with the columns CLASSES.
+        options: how TLC runs.
+        specs: the folder of the specs.
+        under: a change of the frame, such as an overlay.
+
+    Raises:
+        ToolError: as for `report_among`.
     """
     of = kind_named(kind)
     texts = list(dict.fromkeys(steps["constants"].to_pylist()))
@@ -589,9 +606,10 @@ def report_among(
     options: CheckOptions,
     progress: Callable[[Progress], None] | None = None,
 ) -> StepReport:
-    """TLC's report on steps, of which some are canaries: they are left out but for what they cost.
+    """Return TLC's report on the steps without the canaries; its costs include them.
 
-    Raises ToolError as `check_steps` does, where a canary was accepted, and where TLC warns.
+    Raises:
+        ToolError: as for `check_steps`, or a canary was accepted, or TLC printed a warning.
     """
     report = check_steps(frame, table, options, progress)
     if report.warnings:
@@ -600,7 +618,7 @@ def report_among(
 
 
 def _enter(judgement: Judgement, group: Group, report: StepReport) -> pa.Table:
-    """Enters the verdicts of a group; its classes with them, with the columns JUDGED."""
+    """Enter the verdicts of a group, and return its classes with the columns JUDGED."""
     judgement.jvms += report.runs
     judgement.cpu_seconds += report.cpu_seconds
     judgement.peak_rss_mb = max(judgement.peak_rss_mb, report.peak_rss_mb)
@@ -619,7 +637,7 @@ def _enter(judgement: Judgement, group: Group, report: StepReport) -> pa.Table:
 
 
 def _classes_of(part: PartFiles, wanted: pa.Table) -> pa.Table:
-    """The classes of `wanted`, all of which the part holds, with what was merged of them."""
+    """Return the classes of `wanted` from their part, with the merged columns."""
     classes = pq.read_table(part.classes, schema=CLASSES)
     places = pc.index_in(wanted["key"], classes["key"].cast(wanted["key"].type))
     if places.null_count:
@@ -634,10 +652,12 @@ COLUMNS: Final = ("given", "action", "node", "before", "input", "after", "sent",
 
 
 def encoded_steps(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> EncodedSteps:
-    """The steps of a block in the bytes of the trace, with the shapes of what these stand for.
+    """Return the steps of a block as the bytes of the trace, with the shapes of their values.
 
-    texts: the constants that its steps were taken under, each once; the column `given` numbers
-    them.
+    Args:
+        block: steps with the columns CLASSES.
+        texts: the distinct constants of these steps; the column `given` has their numbers.
+        kind: the kind of node.
     """
     several = [decode_step_constants(text) for text in texts]
     inputs = types_of_inputs(several[0])
@@ -679,11 +699,9 @@ class _Encoded(dict[Any, bytes]):
 
 
 def step_table(block: pa.Table, texts: Sequence[str], kind: NodeKind) -> StepTable:
-    """Make the table of a block's steps as values of the spec.
+    """Return the table of a block's steps as values of the spec, for a TLC that cannot read bytes.
 
-    Each distinct part is converted once. It is for a TLC that does not take encoded ones.
-
-    texts: as of `encoded_steps`.
+    Each distinct part is converted once. The arguments are those of `encoded_steps`.
     """
     several = [decode_step_constants(text) for text in texts]
     given = {text: number for number, text in enumerate(texts)}

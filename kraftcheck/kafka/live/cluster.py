@@ -46,7 +46,7 @@ SESSION_MS, LAG_MS = 9000, 30000
 
 LAYOUTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "combined": tuple((f"n{i}", ("broker", "controller")) for i in (1, 2, 3)),
-    "apart": (
+    "isolated": (
         *((f"b{i}", ("broker",)) for i in (1, 2, 3)),
         *((f"c{i}", ("controller",)) for i in (1, 2, 3)),
     ),

@@ -172,13 +172,13 @@ def _setting(component: Component, nodes: int, seed: int, given: Mapping[str, An
     known = getattr(drawn, "__struct_fields__", ())
     for name in given:
         if name not in known:
-            raise BadInput(f"--set {name}: there is no such option; there are {', '.join(known)}")
+            raise BadInput(f"--option {name}: no such option; there are {', '.join(known)}")
     if not given:
         return drawn
     try:
         return component.setting({**msgspec.to_builtins(drawn), **given})
     except msgspec.ValidationError as error:
-        raise BadInput(f"--set: {error}") from None
+        raise BadInput(f"--option: {error}") from None
 
 
 def check_steps(component: Component, driven: Driven) -> None:

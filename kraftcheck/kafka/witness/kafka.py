@@ -138,7 +138,7 @@ def given_options(said: Sequence[str]) -> dict[str, Any]:
     for each in said:
         name, equals, value = each.partition("=")
         if not equals or not name:
-            raise BadInput(f"--set {each!r:.60}: say OPTION=VALUE")
+            raise BadInput(f"--option {each!r:.60}: write NAME=VALUE")
         try:
             found[name] = msgspec.json.decode(value)
         except msgspec.DecodeError:

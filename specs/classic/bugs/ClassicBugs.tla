@@ -1,6 +1,6 @@
 ----------------------------- MODULE ClassicBugs -----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS ClassicRules
 
 (* Z99 (KAFKA-13419, KAFKA-14639): only claims of the largest generation    *)
@@ -9,7 +9,7 @@ Z99_OwnersByClaim(claims, p) ==
   {c.member : c \in {c \in ClaimsOf(claims, p) :
                        \A d \in claims : d.generation <= c.generation}}
 
-(* Z185: who asks a group that is stable for its assignment is told it,     *)
-(* also while what was loaded of it is not committed (G39).                 *)
+(* Z185: a stable group returns an assignment at once, even if its loaded   *)
+(* records are not committed (G39).                                         *)
 Z185_IsTold(row) == row.state = "Stable" \/ row.log.leader = <<>>
 ==============================================================================

@@ -54,10 +54,10 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-(* What must be reached: a member that has partitions missed a generation; a *)
-(* partition is withheld; a member is told to join again, or that its       *)
-(* generation is over, or that it is none; a load finds what was not        *)
-(* committed, and what the last coordinator never had.                      *)
+(* Situations that must be reached: a member with partitions missed a       *)
+(* generation; a partition is withheld; a member must join again, or its    *)
+(* generation is over, or it is no member; a load finds uncommitted         *)
+(* records, and records that the last coordinator never had.                *)
 NoMissedGenerationProbe ==
   \A n \in Members :
     clients[n].state = "Joining" /\ clients[n].owned # {} /\ clients[n].hasId =>

@@ -1,8 +1,8 @@
 -------------------------- MODULE MCClassicLiveness --------------------------
 (***************************************************************************)
-(* What must happen in the end.  Fairness is asked of members, who ask and  *)
-(* hear answers, and of the log.  Unfair names what is left out, for twins  *)
-(* in which the property fails.                                             *)
+(* Liveness. Members, who send requests and receive responses, and the log  *)
+(* are fair. Unfair names the omitted fairness conditions, for twins in     *)
+(* which the property fails.                                                *)
 (***************************************************************************)
 EXTENDS MCClassic
 
@@ -22,8 +22,8 @@ LiveSpec ==
                              m.destination = n /\ Free(HearAnswer(m))))
        /\ WF_mcVars(Wanted("RequestTimeout", IsAnswerLost(n) /\ Free(RequestTimeout(n))))
 
-(* In the end all that stay are of one generation, and each partition is    *)
-(* fetched by one of them.                                                  *)
+(* Eventually all remaining members are in one generation, and each         *)
+(* partition is fetched by one of them.                                     *)
 Settle ==
   LET staying == {n \in Members : ~HasLeft(n)}
   IN /\ \A n \in staying :

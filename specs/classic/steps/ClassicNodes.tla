@@ -1,7 +1,8 @@
 ---------------------------- MODULE ClassicNodes -----------------------------
 (***************************************************************************)
-(* The handlers as those of nodes that send each other messages: what       *)
-(* recorded steps of the reference are judged by.  Nothing is said here.    *)
+(* The handlers as handlers of nodes that send each other messages. TLC     *)
+(* judges recorded steps of the reference by this module, which defines     *)
+(* nothing itself.                                                          *)
 (***************************************************************************)
 EXTENDS ClassicHandlers, ClassicMember, TLC
 =============================================================================

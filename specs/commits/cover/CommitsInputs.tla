@@ -1,8 +1,8 @@
 ----------------------------- MODULE CommitsInputs -----------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to a coordinator and to its members,   *)
-(* where every edge of a graph is driven: as `local` of                     *)
-(* reference/commits/protocol.py says.                                      *)
+(* The inputs with fields of a coordinator and its members, for driving     *)
+(* every edge of a graph: the same as `local` of                            *)
+(* reference/commits/protocol.py.                                           *)
 (***************************************************************************)
 EXTENDS CommitHandlers
 

@@ -1,6 +1,6 @@
 --------------------------- MODULE CompactionBugs ----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS CompactionRules
 
 (* Z195: the cleaner keeps the first record of a key.                       *)

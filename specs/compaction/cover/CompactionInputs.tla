@@ -1,7 +1,7 @@
 --------------------------- MODULE CompactionInputs ---------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to a replica, where every edge of a    *)
-(* graph is driven: as `local` of reference/compaction/protocol.py says.    *)
+(* The inputs with fields of a replica, for driving every edge of a graph:  *)
+(* the same as `local` of reference/compaction/protocol.py.                 *)
 (***************************************************************************)
 EXTENDS Compaction
 

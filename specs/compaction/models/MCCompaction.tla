@@ -1,17 +1,18 @@
 ----------------------------- MODULE MCCompaction -----------------------------
 (***************************************************************************)
 (* The replicas of a compacted partition, each with a cleaner of its own,   *)
-(* and a partition with clean elections as it moves them: what every leader *)
-(* loads is what would be there if nothing was ever cleaned.                *)
+(* and a partition with clean elections. Every leader loads the same state  *)
+(* as if nothing was ever cleaned.                                          *)
 (*                                                                          *)
-(* The partition is as PartitionReplication has it, without messages: a     *)
-(* follower cuts what its leader does not have, then copies; the high       *)
-(* watermark is where all in the ISR have the leader's log; who is in the   *)
-(* ISR may be elected.  A leader that was replaced does nothing more.       *)
+(* The partition is that of PartitionReplication, without messages. A       *)
+(* follower truncates the records that its leader lacks, then copies. The   *)
+(* high watermark is the offset up to which all members of the ISR have the *)
+(* leader's log. Members of the ISR may be elected. A replaced leader does  *)
+(* nothing more.                                                            *)
 (*                                                                          *)
-(* The time of a tombstone is over when every replica, and whoever loads,   *)
-(* is past it: nobody is behind, and no load takes, as long as              *)
-(* delete.retention.ms (24 hours).                                          *)
+(* A tombstone may be removed when every replica and every load is past it: *)
+(* no replica lags, and no load takes, as long as delete.retention.ms (24   *)
+(* hours).                                                                  *)
 (***************************************************************************)
 EXTENDS CompactionProperties, TLC
 
@@ -98,7 +99,7 @@ Expand(n) ==
   /\ isr' = isr \cup {n}
   /\ UNCHANGED <<replicas, leader, committed, spent>>
 
-(* Another one is elected, or the same one anew.                            *)
+(* Another leader is elected, or the same one again.                        *)
 Elect(n) ==
   /\ Spend("elections", MaxElections)
   /\ n \in isr
@@ -121,8 +122,8 @@ Roll(n) ==
   /\ Becomes(n, Step_HandleRollSegment(n, replicas[n], None))
   /\ UNCHANGED <<leader, isr, committed>>
 
-(* What a replica knows to be committed: a follower hears it with what it   *)
-(* fetches, when what its leader does not have was cut.                     *)
+(* A replica's high watermark: a follower receives it with fetched records, *)
+(* after it has truncated the records that its leader lacks.                *)
 Known(n) == Least({committed, Common(LogOf(leader), LogOf(n))})
 
 StartCleaning(n) ==
@@ -155,7 +156,8 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-(* Who may be elected has all by which something of its log was superseded. *)
+(* A replica that may be elected has all records that supersede others of   *)
+(* its log.                                                                 *)
 ElectableIsCovered == \A n \in isr : Len(LogOf(n)) >= replicas[n].covered
 
 -----------------------------------------------------------------------------

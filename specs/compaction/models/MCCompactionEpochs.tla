@@ -4,11 +4,11 @@
 (* that they know, and a follower knows those of the batches that it        *)
 (* copied, of which a cleaner may have left some.                           *)
 (*                                                                          *)
-(* The partition is that of MCCompaction, but nobody looks into two logs    *)
-(* at once: a leader answers a fetch by its epochs alone (P13, IsDiverging) *)
-(* and its follower cuts by its own as well (P14).  Nobody loads the log    *)
-(* here, so a leader writes as a follower copies; each batch writes the one *)
-(* key anew, and its value says in which epoch.                             *)
+(* The partition is that of MCCompaction, but no step compares two logs. A  *)
+(* leader answers a fetch by its own epochs (P13, IsDiverging), and its     *)
+(* follower truncates by its own epochs (P14). The log is never loaded, so  *)
+(* a leader appends as a follower copies. Each batch writes the one key     *)
+(* again, and its value is its epoch.                                       *)
 (***************************************************************************)
 EXTENDS CompactionProperties, ReplicaLog
 
@@ -69,8 +69,8 @@ IsDiverging(n) ==
   /\ epochs[n] # <<>>
   /\ EndFor(n).endOffset < EndOf(n) \/ EndFor(n).epoch < LatestEpoch(epochs[n])
 
-(* Of a fetch that diverges the leader learns nothing (KAFKA-13141); of     *)
-(* others at once.                                                          *)
+(* A diverging fetch updates nothing at the leader (KAFKA-13141); any other *)
+(* fetch does so at once.                                                   *)
 FetchedUpTo(n) == IF n # leader /\ IsDiverging(n) THEN 0 ELSE EndOf(n)
 
 Advance(inSync) ==
@@ -101,7 +101,7 @@ Cut(n) ==
   /\ epochs' = [epochs EXCEPT ![n] = CacheTruncate(@, CutAt(n))]
   /\ UNCHANGED <<leader, isr, committed, spent>>
 
-(* A log ends behind a batch, not behind a hole.                            *)
+(* A log ends after a batch, not after a hole.                              *)
 Fetch(n) ==
   /\ n # leader /\ ~IsDiverging(n)
   /\ \E end \in (EndOf(n) + 1)..EndOf(leader) :
@@ -120,7 +120,8 @@ Shrink(n) ==
   /\ UNCHANGED <<replicas, leader, epochs>>
   /\ Advance(isr')
 
-(* P9: who has fetched up to the high watermark, and to the epoch's start.  *)
+(* Replicas that have fetched up to the high watermark and to the epoch's   *)
+(* start (P9).                                                              *)
 Expand(n) ==
   /\ n \notin isr /\ ~IsDiverging(n)
   /\ EndOf(n) >= MaxOf(Len(committed), epochs[leader][Len(epochs[leader])].start)
@@ -142,7 +143,7 @@ Roll(n) ==
   /\ Becomes(n, Step_HandleRollSegment(n, replicas[n], [type |-> "RollSegment"]))
   /\ UNCHANGED <<leader, isr, epochs, committed>>
 
-(* Who is in the ISR hears of the high watermark.                           *)
+(* Members of the ISR receive the high watermark.                           *)
 StartCleaning(n) ==
   /\ Spend("passes", MaxPasses)
   /\ n \in isr
@@ -172,7 +173,8 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 
 -----------------------------------------------------------------------------
 
-(* Who may be elected has what is committed, and nothing else there.        *)
+(* A replica that may be elected has exactly the committed records at their *)
+(* offsets.                                                                 *)
 ElectableHasCommitted == \A n \in isr : IsPrefixOf(committed, Values(LogOf(n)))
 
 (* Probe: a batch is cleaned away, the first of its epoch, and a replica    *)

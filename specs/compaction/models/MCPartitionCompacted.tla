@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* The log of a coordinator as it is: a partition whose leaders change      *)
 (* (specs/partition), on each of whose replicas a cleaner is at work        *)
-(* (Compaction), loaded by whoever is elected.  What is loaded is what the  *)
+(* (Compaction), loaded by each new leader.  What is loaded is what the     *)
 (* models of coordinators take for given (LoadedLog, and with it GroupLog). *)
 (*                                                                          *)
 (* The two meet at a replica's log and its high watermark, and what a       *)
@@ -13,10 +13,10 @@
 (* what another leader does not have is cut; who takes an epoch up loads.   *)
 (* Cleaners go by the high watermark that the broker has.                   *)
 (*                                                                          *)
-(* One key, which each batch writes anew, as each record of a GroupLog is   *)
+(* One key, which each batch writes again, as each record of a GroupLog is  *)
 (* all that the group is; keys and tombstones are those of MCCompaction.    *)
 (* A fetch is used at once (AtomicFetch), since what its leader has left    *)
-(* may be less later; it ends behind any record, where Kafka's ends behind  *)
+(* may be less later; it ends after any record, where Kafka's ends after    *)
 (* one that is left: which epochs a follower then knows has its own model   *)
 (* (MCCompactionEpochs).                                                    *)
 (***************************************************************************)
@@ -64,7 +64,7 @@ Copied(n) ==
   IN [batches |-> SubSeq(source.log, Len(rows[n].log) + 1, Len(rows'[n].log)),
       covered |-> source.covered]
 
-(* Empty: the partition may not do that, as its coordinator has not loaded. *)
+(* Empty: the partition must not do that, as its coordinator has not loaded.*)
 Followed(n) ==
   LET before == Len(rows[n].log)
       after == Len(rows'[n].log)

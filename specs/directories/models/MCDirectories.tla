@@ -1,9 +1,8 @@
 --------------------------- MODULE MCDirectories ---------------------------
 (***************************************************************************)
 (* Bounded models of a partition whose replicas are in directories that     *)
-(* fail.  As in MCMoving, nobody crashes; a heartbeat is sent where it      *)
-(* names a directory of which the controller has not heard, and answered at *)
-(* once.                                                                    *)
+(* fail. As in MCMoving, no broker crashes. A heartbeat is sent only if it  *)
+(* reports a new failed directory, and is answered at once.                 *)
 (***************************************************************************)
 EXTENDS DirectoryProperties, MCMoving
 

@@ -1,24 +1,23 @@
 ------------------------------ MODULE GroupBugs ------------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS GroupRules
 
-(* Z90 (KAFKA-16147): what a member has no more to revoke is taken from     *)
-(* what is held after what it was given is put there, and these may be the  *)
-(* same partitions (G16).                                                   *)
+(* Z90 (KAFKA-16147): revoked partitions are removed from the held set      *)
+(* after newly assigned ones were added, and the two may overlap (G16).     *)
 Z90_HeldAfter(held, before, after) ==
   ((held \ before.assigned) \cup Holding(after)) \ (before.pending \ after.pending)
 
-(* Z91 (KAFKA-16249): where a heartbeat makes a new target, nobody looks at *)
-(* what it says the member has; it will not say so again (G16, G17).        *)
+(* Z91 (KAFKA-16249): if a heartbeat causes a new target, its list of owned *)
+(* partitions is ignored, and the member will not send it again (G16, G17). *)
 Z91_RevocationBlocks(member, m, retargeted) == retargeted \/ ~HasRevoked(member.pending, m)
 
 (* Z92 (KAFKA-20634): a broker that led the log, and follows now, takes the *)
 (* high watermark of what it fetches for that of its own records (G5).      *)
 Z92_WaitingAfterMove(waiting) == waiting
 
-(* Z93 (KAFKA-19862): a partition is taken only by who finds it free; the   *)
-(* entry that released it may have been cleaned away (G50).                 *)
+(* Z93 (KAFKA-19862): a replay assigns a partition only if it is free; the  *)
+(* entry that released it may have been cleaned (G50).                      *)
 Z93_MayTake(heldEpoch, epoch) == heldEpoch = Unknown
 
 (* Z94 (KAFKA-17306): what a tombstone removes has to be there (G50).       *)
@@ -28,12 +27,12 @@ Z94_IgnoresOrphan == FALSE
 (* operations of this coordinator, and not for what it has loaded (G3).     *)
 Z95_WaitsForWritten(row) == row.waiting # {}
 
-(* Z96 (KAFKA-18641): what has been fetched is committed, also what was     *)
-(* not handed out yet (G29).                                                *)
+(* Z96 (KAFKA-18641): all fetched records are committed, even those that    *)
+(* the application has not received (G29).                                  *)
 Z96_Committable(position) == position.fetched
 
-(* Z97 (KAFKA-17674): all that have no position are reset, also those       *)
-(* that nobody asked about (G28).                                           *)
+(* Z97 (KAFKA-17674): all partitions without a position are reset, even     *)
+(* those whose offset was not requested (G28).                              *)
 Z97_ToReset(row, rest) == rest
 
 (* Z98 (KAFKA-16460): records are handed out after the commit that goes     *)
@@ -56,16 +55,16 @@ Z102_ExpiryBase(row, each) == each.time
 (* Z103 (KAFKA-5600): a load ends after the first part of the log (G6).     *)
 Z103_IsLoaded(position, endOffset) == position > 0 \/ position = endOffset
 
-(* Z104 (KAFKA-10614): elections and resignations count in the order in     *)
-(* which they are heard of (G6, G7).                                        *)
+(* Z104 (KAFKA-10614): elections and resignations count in the order of     *)
+(* their arrival (G6, G7).                                                  *)
 Z104_IsOutdatedEvent(row, event) == FALSE
 
 (* Z105 (KAFKA-10284): the new id of a static member is in memory only      *)
 (* (G13).                                                                   *)
 Z105_RecordsReplacement == FALSE
 
-(* Z106 (KAFKA-17507): a marker is answered when it is in the log, and the  *)
-(* coordinator does what it says later (G32).                               *)
+(* Z106 (KAFKA-17507): a marker is acknowledged when it is in the log, and  *)
+(* the coordinator applies it later (G32).                                  *)
 Z106_IsMarkerAnswered(row) == TRUE
 
 (* Z107: a classic member looks whether there is a newer target, which      *)
@@ -74,12 +73,12 @@ Z107_TellsToJoin(row, member, held) ==
   \/ member.epoch < row.targetEpoch
   \/ member.assigned # member.target /\ member.target \cap held = {}
 
-(* Z108: a commit goes out with the epoch of the moment, not of the one     *)
-(* in which it was asked for (G29).                                         *)
+(* Z108: a commit carries the epoch at sending, not the epoch at the        *)
+(* request (G29).                                                           *)
 Z108_StampedEpoch(row, request) == row.epoch
 
-(* Z109 (Apache Kafka 4.3.1): a member says that it has what it has         *)
-(* acknowledged, so what it is about to take is taken for revoked (G23).    *)
+(* Z109 (Apache Kafka 4.3.1): a member reports what it has acknowledged, so *)
+(* partitions that it is about to take count as revoked (G23).              *)
 Z109_Report(row) == row.current
 
 (* Z180: a group goes back to the classic protocol in a generation that its *)
@@ -100,12 +99,12 @@ Z187_MayTake(heldEpoch, epoch) == heldEpoch = Unknown \/ heldEpoch < epoch
 (* comes to that time as long as anybody looks (G15).                       *)
 Z202_NeedsTarget(group) == group.targetEpoch < group.epoch /\ group.targetEpoch # 1
 
-(* Z210: a group that becomes one of the consumer protocol forgets what its *)
-(* members have still of what they had before their last assignment (G45).  *)
+(* Z210: an upgraded group forgets the partitions that its members still    *)
+(* have from before their last assignment (G45).                            *)
 Z210_PendingAfterUpgrade(member) == {}
 
-(* Z215 (a mutant; the classic protocol does so): who joins under an        *)
-(* instance id replaces the member that has it, left or not (G13).          *)
+(* Z215 (a mutant; the classic protocol does so): a member that joins under *)
+(* an instance id replaces its holder, even one that has not left (G13).    *)
 Z215_InstanceError(holder, m) == IF m.epoch = JoinEpoch THEN "NONE" ELSE "FENCED_INSTANCE_ID"
 
 (* Z216 (a mutant): epoch -2 is taken for none, so that what is kept for a  *)
@@ -116,8 +115,8 @@ Z216_HeldAfter(held, before, after) ==
 (* Z217 (a mutant): another partition of a topic makes no new epoch (G14).  *)
 Z217_ChangesMetadata(group, p) == FALSE
 
-(* Z218 (a mutant): any two static members are taken for those of one       *)
-(* instance id (G13).                                                       *)
+(* Z218 (a mutant): any two static members count as members of one instance *)
+(* id (G13).                                                                *)
 Z218_SharesInstance(m, n) == {m, n} \subseteq UNION Static
 
 (* Z219 (a mutant): of topics only those are looked at that are there, so   *)
@@ -156,8 +155,8 @@ Z244_MayDeleteGroup(row) == TRUE
 (* committed to the new topic of its name (G36).                            *)
 Z245_GoesWithTopic(each) == TRUE
 
-(* Z246 (a mutant): an offset of a deleted topic is returned to a member    *)
-(* that asks for the new one (G33).                                         *)
+(* Z246 (a mutant): an offset of a deleted topic is returned for the new    *)
+(* topic of its name (G33).                                                 *)
 Z246_IsOfTopic(row, each) == TRUE
 
 (* Z250 (KAFKA-20845): what an operation has changed in memory by itself is *)

@@ -1,8 +1,8 @@
 ----------------------- MODULE MCGroupMigrationKilled ------------------------
 (***************************************************************************)
-(* The kit's own defect of before: CompleteJoin told the new generation to  *)
-(* all whom the coordinator has for joined, also to who was killed since,   *)
-(* and is nobody any more.                                                  *)
+(* An earlier defect of the kit: CompleteJoin gave the new generation to    *)
+(* all members that the coordinator counts as joined, even to a member that *)
+(* was killed since.                                                        *)
 (***************************************************************************)
 EXTENDS GroupMigration
 

@@ -1,10 +1,9 @@
 ---------------------- MODULE MCGroupMigrationLiveness -----------------------
 (***************************************************************************)
-(* What must happen in the end in a group with members of both protocols.   *)
-(* Fairness is asked of consumers that run, and of the coordinator.  Unfair *)
-(* names what is left out, for twins in which the property fails.           *)
-(* Who is closed or killed is missed in the end (G20), if it was not        *)
-(* started again.                                                           *)
+(* Liveness of a group with members of both protocols. Running consumers    *)
+(* and the coordinator are fair. Unfair names the omitted fairness          *)
+(* conditions, for twins in which the property fails. A closed or killed    *)
+(* consumer is eventually removed (G20), if it does not start again.        *)
 (***************************************************************************)
 EXTENDS MCGroupMigration
 
@@ -28,7 +27,7 @@ LiveSpec ==
        /\ WF_mcVars(Wanted("RejoinClassic", Of(Step_HandleRejoinClassic(0, migration, input))))
        /\ WF_mcVars(Wanted("SyncClassic", Of(Step_HandleSyncClassic(0, migration, input))))
 
-(* In the end everybody who runs is through, and nothing is without an      *)
+(* Eventually every running member has finished, and every partition has an *)
 (* owner.                                                                   *)
 Settled ==
   LET running == {n \in Members : migration.clients[n].state # "Closed"} IN

@@ -8,7 +8,7 @@ CONSTANTS
   MaxRecords,   \* that are fetched
   MaxTakes,     \* partitions that are taken
   MaxChanges,   \* of the group
-  MaxCommits,   \* that are asked for
+  MaxCommits,   \* that are requested
   MaxSent,      \* in transactions
   MaxFences,    \* of the consumer, and commits of others
   MaxTime,
@@ -71,8 +71,8 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-(* What must be reached: an offset expires; one is found by who takes the   *)
-(* partition anew.                                                          *)
+(* Situations that must be reached: an offset expires; a member that takes  *)
+(* the partition again finds one.                                           *)
 NoExpiryProbe ==
   [][offsets.committed # {} => offsets'.committed # {}]_mcVars
 NoFoundProbe == \A each \in offsets.positions : each.handedOut = 0 \/ offsets.update # "Heard"

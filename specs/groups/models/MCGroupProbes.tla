@@ -25,7 +25,8 @@ NoSameAgainProbe ==
     clients[n].state = "Reconciling" /\ ~clients[n].busy /\ clients[n].target # {}
       => clients[n].target # clients[n].current
 
-(* Who was told nothing of the newer epoch is let in with the older one.    *)
+(* A member that has not received the newer epoch is accepted with the      *)
+(* older one.                                                               *)
 NoPreviousEpochProbe ==
   [][\A n \in Members :
        clients'[n].awaiting /\ ~clients[n].awaiting /\ clients[n].epoch > JoinEpoch
@@ -52,17 +53,18 @@ NoReturnProbe ==
   [][\A n \in UNION Static :
        Server(n).epoch = ReleasedEpoch => Server(n)'.epoch <= JoinEpoch]_mcVars
 
-(* A member that others have replaced is told so, and one that comes too    *)
+(* A replaced member gets an error, and so does a member that comes too     *)
 (* early.                                                                   *)
 NoFencedInstanceProbe == \A a \in Answers : a.error # "FENCED_INSTANCE_ID"
 NoUnreleasedInstanceProbe == \A a \in Answers : a.error # "UNRELEASED_INSTANCE_ID"
 
-(* A member has what was not there when it joined, beside what was.         *)
+(* A member has a partition that did not exist when it joined, and one that *)
+(* did.                                                                     *)
 NoGrowthProbe ==
   \A n \in Members : clients[n].owned \cap Growing # {} => clients[n].owned \subseteq Growing
 
-(* Another coordinator lacks what the last one had appended; has what is    *)
-(* not committed; answers of the last one are not given.                    *)
+(* Another coordinator lacks records of the last one, has uncommitted       *)
+(* records, and drops the last one's responses.                             *)
 Moved == coordinator'.leaderEpoch > coordinator.leaderEpoch
 NoLostTailProbe ==
   [][Moved => Len(coordinator'.log.leader) >= Len(coordinator.log.leader)]_mcVars

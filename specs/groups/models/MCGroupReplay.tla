@@ -38,8 +38,8 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-(* What must be reached: a log that is cleaned while it is loaded; an older *)
-(* event that is heard after a newer one.                                   *)
+(* Situations that must be reached: a log is cleaned while it is loaded; an *)
+(* older event arrives after a newer one.                                   *)
 NoCleanedLoadProbe ==
   [][loader.state = "Loading" /\ loader.position > 0 => loader'.entries = loader.entries]_mcVars
 NoLateEventProbe == \A event \in loader.events : event.epoch > loader.epoch

@@ -1,8 +1,8 @@
 -------------------------- MODULE MCGroupsLiveness ---------------------------
 (***************************************************************************)
-(* What must happen in the end.  Fairness is asked of members, who send     *)
-(* heartbeats, hear answers and run their callbacks, and of the log.        *)
-(* Unfair names what is left out, for twins in which the property fails.    *)
+(* Liveness. Members, who send heartbeats, receive responses and run their  *)
+(* callbacks, and the log are fair. Unfair names the omitted fairness       *)
+(* conditions, for twins in which the property fails.                       *)
 (***************************************************************************)
 EXTENDS MCGroups
 

@@ -7,8 +7,8 @@ EXTENDS GroupHandlers, MembershipClient, GroupReplay, GroupOffsets, GroupMigrati
 
 CONSTANT Entries
 
-(* own-instance-refused: who joins under an instance id that is not free is *)
-(* refused, also if it is its own.                                          *)
+(* own-instance-refused: a member that joins under an instance id in use is *)
+(* refused, even if the id is its own.                                      *)
 Kafka_MemberEpochError(member, m) ==
   CASE m.epoch = JoinEpoch ->
          IF /\ "own-instance-refused" \in Entries /\ m.source \in UNION Static
@@ -18,7 +18,8 @@ Kafka_MemberEpochError(member, m) ==
     [] m.epoch < member.epoch /\ ~AcceptsPreviousEpoch(member, m) -> "FENCED_MEMBER_EPOCH"
     [] OTHER -> "NONE"
 
-(* leaves-as-it-was: only the epoch says that a member has left for a while. *)
+(* leaves-as-it-was: only the epoch shows that a member has left            *)
+(* temporarily.                                                             *)
 AsItWas == "leaves-as-it-was" \in Entries
 
 Kafka_Released(member) ==

@@ -1,7 +1,6 @@
 ---------------------------- MODULE GroupPromises ----------------------------
 (***************************************************************************)
-(* All that is promised of a group, for who asks of all.  Nothing is said   *)
-(* here.                                                                    *)
+(* All properties of groups together, for models that check all of them.    *)
 (***************************************************************************)
 EXTENDS GroupProperties, GroupReplayProperties, GroupOffsetsProperties,
         GroupMigrationProperties

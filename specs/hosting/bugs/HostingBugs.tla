@@ -1,6 +1,6 @@
 ----------------------------- MODULE HostingBugs -----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS HostingRules
 
 (* Z125 (Apache Kafka 4.3.1): a snapshot is read as a delta from nothing,   *)
@@ -26,12 +26,12 @@ Z129_ReadsAborted(row, bySnapshot) ==
 Z136_IsStray(log, image) ==
   ~image.assigned
 
-(* Z137 (KAFKA-16234): a replica whose directory has failed is made anew in *)
-(* another.                                                                 *)
+(* Z137 (KAFKA-16234): a replica in a failed directory is created again in  *)
+(* another one.                                                             *)
 Z137_MayCreate(row) ==
   TRUE
 
-(* Z138 (KAFKA-16297): nobody is told that a replica did not move after all.*)
+(* Z138 (KAFKA-16297): a move that did not happen is not reported.          *)
 Z138_TakesBackAssignment(row) ==
   FALSE
 

@@ -1,8 +1,7 @@
 ---------------------------- MODULE HostingInputs -----------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to a broker and its metadata, where    *)
-(* every edge of a graph is driven: as `local` of                           *)
-(* reference/hosting/protocol.py says.                                      *)
+(* The inputs with fields of a broker and its metadata, for driving every   *)
+(* edge of a graph: the same as `local` of reference/hosting/protocol.py.   *)
 (***************************************************************************)
 EXTENDS Hosting
 

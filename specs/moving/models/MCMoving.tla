@@ -1,20 +1,19 @@
 ------------------------------ MODULE MCMoving ------------------------------
 (***************************************************************************)
-(* Bounded models of a partition whose replicas move.  What is left out     *)
-(* beside MCPartition: a request is answered in the step that sends it, to  *)
-(* who asks now; nobody crashes, and no session runs out; a broker's        *)
-(* registration is as at first (brokers that come and go: MCMovingLife).    *)
-(* What is not read of the metadata may wait, and several changes be read   *)
-(* as one.                                                                  *)
+(* Bounded models of a partition whose replicas move. In addition to        *)
+(* MCPartition these are left out: a request is answered in the step that   *)
+(* sends it; no broker crashes and no session expires; registrations never  *)
+(* change (see MCMovingLife for brokers that come and go). Metadata may be  *)
+(* read late, and several changes as one.                                   *)
 (***************************************************************************)
 EXTENDS MovingProperties
 
 CONSTANTS
   b1, b2, b3,
   MaxRecords,
-  MaxTargets,          \* lists that are asked for
+  MaxTargets,          \* requested lists
   MaxCancels,
-  MaxLags,             \* replicas that lag behind, and may leave the ISR
+  MaxLags,             \* replicas that lag, and may leave the ISR
   MaxChanges,          \* times that the topic is made or deleted
   MaxLeaderEpoch
 
@@ -62,7 +61,7 @@ Fetch(n) ==
           \E heard \in Step_HandleReplicaFetchResponse(n, asked.row, reply) :
             Become([rows EXCEPT ![n] = heard.row, ![m.destination] = o.row], controller, o.sent)
 
-(* A broker asks the controller, and is answered.                           *)
+(* A broker sends a request to the controller and receives the response.    *)
 Asks(n, Send(_, _, _), Serve(_, _, _), Hear(_, _, _)) ==
   \E asked \in Send(n, rows[n], [type |-> "Send"]) :
     \E m \in asked.sent :
@@ -150,8 +149,8 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 NoTopicSpec == NoTopicInit /\ [][MCNext]_mcVars
 
 -----------------------------------------------------------------------------
-(* For the twins: a broker goes on holding what it is no replica of, or     *)
-(* what is of a topic that there is no more.                                *)
+(* For the twins: a broker keeps a partition of which it is no replica, or  *)
+(* whose topic was deleted.                                                 *)
 NobodyLeaves(n, partition) == FALSE
 TopicsLiveOn(partition) == FALSE
 

@@ -6,8 +6,8 @@
 (* What is limited is spent from budgets: a session of who is up, a stop    *)
 (* and an unregistration are each one that is gone.                         *)
 (*                                                                          *)
-(* An exchange with the controller is one step here, too, and so are a      *)
-(* start and the registration.  Who was unregistered and runs on is killed. *)
+(* An exchange with the controller is one step here too, and so are a start *)
+(* and the registration. An unregistered broker that still runs is killed.  *)
 (***************************************************************************)
 EXTENDS MCMoving
 
@@ -47,8 +47,8 @@ Told(b, hold) ==
 Beats(n) ==
   Asks(n, Step_HandleSendHeartbeat, Step_HandleHeartbeatRequest, Step_HandleHeartbeatResponse)
 
-(* A broker that is down starts, and registers when it is let: the session  *)
-(* of who is fenced has ended by then.                                      *)
+(* A broker that is down starts, and registers when the controller accepts  *)
+(* it: when the session of its former incarnation has ended.                *)
 Starts(n, row, input) ==
   UNION {Step_HandleSendRegistration(n, o.row, input) :
            o \in Step_HandleBrokerRestart(n, row, input)}
@@ -75,7 +75,7 @@ Comes(n) ==
   \/ IsForgotten(n) /\ IsUp(rows[n]) /\ Crashed(n, EndOffset(rows[n].log))
   \/ Told(n, FALSE)
 
-(* Whoever reads metadata, reads all there is.                              *)
+(* A broker that reads metadata reads all of it.                            *)
 ReadsAll(n) ==
   \E o \in Step_HandleMetadataUpdate(n, rows[n],
              [type |-> "MetadataUpdate", offset |-> rows[n].image.offset,
@@ -97,8 +97,8 @@ LifeInit == MCInit /\ gone = [gone |-> 0, crashes |-> 0, failovers |-> 0, holds 
 LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 
 (* Of what a broker has said that it has read, the controller asks whether  *)
-(* it is behind the stop of another one; a stop to come is behind all.  The *)
-(* session of who is not fenced lasts, and nobody else's is asked for.      *)
+(* it follows the stop of another one; a future stop follows all.  The      *)
+(* session of an unfenced broker lasts, and no other one matters.           *)
 Contact(b) ==
   LET of(n) == controller.contacts[n] IN
   [stop |-> of(b).shutdownOffset,
@@ -109,9 +109,8 @@ LifeView ==
     acked, spent, gone>>
 
 -----------------------------------------------------------------------------
-(* R14.  Who was about to stop, and was not fenced, stops when it leads     *)
-(* nothing, here or elsewhere, and nobody who is active takes it for the    *)
-(* leader.                                                                  *)
+(* An unfenced stopping broker stops when it leads nothing, here or         *)
+(* elsewhere, and no active broker considers it the leader (R14).           *)
 
 IsToStop(n) ==
   /\ rows[n].status = "ShuttingDown"
@@ -131,9 +130,9 @@ StopsWhenSeen ==
 
 -----------------------------------------------------------------------------
 (* Kafka's rule (BrokerHeartbeatManager, ClusterControlManager.activate;    *)
-(* profile kafka-4.3, stop-is-soft): that a broker is about to stop is      *)
-(* known to the controller that was asked, and not to its successor, which  *)
-(* lets it go as soon as it leads nothing.                                  *)
+(* profile kafka-4.3, stop-is-soft): only the controller that received the  *)
+(* request knows that a broker is stopping. Its successor lets the broker   *)
+(* stop as soon as it leads nothing.                                        *)
 
 NextSoftly(row, m) ==
   NextOfAllPartitions([row EXCEPT !.registrations[m.source].stopping =
@@ -143,8 +142,9 @@ FailoverForgetsStops(c, row, input) ==
   {[o EXCEPT !.row.contacts = [b \in Brokers |-> [@[b] EXCEPT !.shutdownOffset = Undefined]]] :
      o \in FailoverOfAllPartitions(c, row, input)}
 
-(* For the twins: nobody looks at other partitions; who was unregistered    *)
-(* and comes without proof has the epoch that it names, which is none.      *)
+(* For the twins: other partitions are ignored; an unregistered broker      *)
+(* without proof of a clean shutdown has the epoch that it reports, which   *)
+(* is none.                                                                 *)
 NobodyLeadsElsewhere(row, b) == FALSE
 NoProofIsProof(registration, m) == m.previousEpoch # registration.epoch
 

@@ -1,9 +1,9 @@
 ---------------------------- MODULE MCMovingReads ----------------------------
 (***************************************************************************)
-(* MCMoving whose controller is replaced once.  The one that was deposed    *)
-(* does not know it: it goes on deciding, of which nothing is ever          *)
-(* committed, and whoever asks reads from it as from its successor (V29).   *)
-(* Brokers do nothing here.                                                 *)
+(* MCMoving whose controller is replaced once. The deposed one does not     *)
+(* know it and continues to decide, but nothing of this is ever committed.  *)
+(* Readers read from it and from its successor (V29). Brokers do nothing    *)
+(* here.                                                                    *)
 (***************************************************************************)
 EXTENDS MCMoving
 
@@ -59,7 +59,7 @@ ReadsInit == MCInit /\ deposed = NobodyDeposed /\ told = NothingTold
 ReadsSpec == ReadsInit /\ [][ReadsNext]_readVars
 
 -----------------------------------------------------------------------------
-(* V29.  What anybody reads is what the committed log says, up to somewhere. *)
+(* Every read returns the state of a prefix of the committed log (V29).     *)
 
 RECURSIVE PartitionAfter(_)
 PartitionAfter(end) ==

@@ -1,18 +1,18 @@
 ---------------------------- MODULE PartitionBugs ----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS PartitionRules, IsrMembership, HighWatermark
 
 (* Z22: an answer goes out when its records are written.                    *)
 Z22_AnswersBeforeCommit == TRUE
 
-(* Z23, Z24 (KAFKA-1211): before KIP-101 a new follower cut its log to its  *)
-(* high watermark, and asked nobody where the logs diverge.                 *)
+(* Z23, Z24 (KAFKA-1211): before KIP-101 a new follower truncated its log   *)
+(* to its high watermark, without a request for the point of divergence.    *)
 Z23_EndOnBecomeFollower(row) == MinOf(row.highWatermark, EndOffset(row.log))
 Z23_IsDiverging(row, m) == FALSE
 
-(* Z25 (KIP-279, KAFKA-6361): the leader answers where an epoch ends, and   *)
-(* not which epoch it speaks of when it does not know the one asked for.    *)
+(* Z25 (KIP-279, KAFKA-6361): the leader returns the end of an epoch, but   *)
+(* not which epoch, if it does not know the requested one.                  *)
 Z25_EpochEndFor(row, m) ==
   LET end == EndOffsetFor(row.epochCache, EndOffset(row.log), m.lastFetchedEpoch)
   IN IF end.epoch = Undefined THEN end ELSE [end EXCEPT !.epoch = m.lastFetchedEpoch]
@@ -40,7 +40,7 @@ Z28_IsInSync(row, r) == row.remotes[r].endOffset >= row.highWatermark
 (* Z29 (KAFKA-13141): a diverging fetch updates what the leader knows.      *)
 Z29_MayUpdateFetchState(row, m) == TRUE
 
-(* Z30 (KIP-320): where to truncate is asked of a leader in another epoch,  *)
+(* Z30 (KIP-320): a leader in another epoch decides where to truncate,      *)
 (* whose log may itself still be cut; or the answer comes so late that the  *)
 (* same broker leads again, in a later epoch, and the follower has copied   *)
 (* what it had been told to cut.                                            *)
@@ -108,8 +108,8 @@ Z43_LastKnownLeaderElectable(partition, targetIsr, targetElr, acceptable) ==
   /\ ElrEnabled /\ targetIsr = {} /\ targetElr = {}
   /\ partition.lastKnownLeader # Nobody
 
-(* Z44 (KAFKA-14704): a follower that is told to truncate takes the high    *)
-(* watermark first, and shows records that it is about to cut.              *)
+(* Z44 (KAFKA-14704): a follower that must truncate first adopts the high   *)
+(* watermark, and exposes records that it is about to remove.               *)
 Z44_Step_HandleReplicaFetchResponse(n, row, m) ==
   LET answered == [row EXCEPT !.fetching = @ \ {m.request}]
       told == [row EXCEPT !.highWatermark = FollowerHighWatermark(row, m.highWatermark)]
@@ -127,8 +127,8 @@ Z44_Step_HandleReplicaFetchResponse(n, row, m) ==
 Z45_LastFetchedAfter(row, records) ==
   IF records = <<>> THEN Undefined ELSE records[Len(records)].epoch
 
-(* Z46 (KAFKA-18723): a response is used in another epoch than it was asked *)
-(* for in.                                                                  *)
+(* Z46 (KAFKA-18723): a response is applied in another epoch than that of   *)
+(* its request.                                                             *)
 Z46_Appendable(m) == m.records
 Z46_ResponseMatches(row, m) ==
   /\ row.role = "Follower" /\ row.leader = m.source
@@ -138,12 +138,13 @@ Z46_ResponseMatches(row, m) ==
 (* it is known to be current.                                               *)
 Z48_ListOffsetsError(row) == IF row.role = "Leader" THEN "NONE" ELSE "NOT_LEADER_OR_FOLLOWER"
 
-(* Z49 (KAFKA-9491): a follower that begins anew keeps its high watermark.  *)
+(* Z49 (KAFKA-9491): a follower that starts from an empty log keeps its     *)
+(* high watermark.                                                          *)
 Z49_HighWatermarkAfterWipe(row, start) == row.highWatermark
 
-(* Z50: a producer is told of success although the ISR has shrunk meanwhile.*)
-(* P6 refuses to advance below min ISR and so hides this one: it needs the  *)
-(* high watermark of Kafka before KAFKA-15583.                              *)
+(* Z50: a produce succeeds although the ISR has shrunk meanwhile. P6 does   *)
+(* not advance below min ISR and so hides this bug; it needs the high       *)
+(* watermark of Kafka before KAFKA-15583.                                   *)
 Z50_ParkedError(row) == "NONE"
 Z50_EnoughInSync(row) == TRUE
 
@@ -156,11 +157,11 @@ Z51_AdvancesAfterAlterPartition == FALSE
 Z52_IsWaitedFor(row, r) ==
   row.remotes[r].caughtUp \/ row.remotes[r].endOffset = EndOffset(row.log)
 
-(* Z55: recovery keeps what lies behind a bad batch.                        *)
+(* Z55: recovery keeps the records after a bad batch.                       *)
 Z55_RecoveredEnd(row) == EndOffset(row.log)
 
-(* Z56: the reply to a registration is believed whichever incarnation asked: *)
-(* a broker that has just begun anew takes the epoch of its previous life.   *)
+(* Z56: a response to a registration is accepted for any incarnation: a     *)
+(* restarted broker takes the epoch of its former incarnation.              *)
 Z56_RegistrationAccepted(row, m) == row.controllerRequest.type = "RegisterBrokerRequest"
 
 (* Z58: a batch that is sent again is appended again.                        *)
@@ -174,9 +175,9 @@ Z58_ProduceError(row, m) ==
 (* taken for a duplicate when it is sent again, and answered.                *)
 Z60_ProducersAfterTruncation(row, log) == row.producers
 
-(* Z67: a leader that was leader before keeps the end offsets of followers, *)
-(* although it may have missed another leader in between, under whom they   *)
-(* truncated.  Kafka does this.                                             *)
+(* Z67: a leader that led before keeps the followers' end offsets, although *)
+(* it may have missed another leader under which they truncated. Kafka does *)
+(* this.                                                                    *)
 Z67_KeepsEndOffsets(row) == row.role = "Leader"
 
 (* Z69: metadata with the partition epoch that an answer has brought before *)
@@ -184,15 +185,16 @@ Z67_KeepsEndOffsets(row) == row.role = "Leader"
 Z69_ClearsPending(row, partition) == TRUE
 
 (* Z155 (KAFKA-6653, KAFKA-9777): a fetch that lets the high watermark pass *)
-(* a parked request finds it locked by who has looked already, and leaves.  *)
+(* a parked request finds it locked by a thread that has already checked,   *)
+(* and leaves.                                                              *)
 Z155_RecheckCompletion == FALSE
 
 (* Z170: the offset of a fetch of an old leadership is offered to the ISR   *)
 (* of a later one.  Kafka does this, where the fetch is noted late.         *)
 Z170_FencedFetchMayExpandIsr == TRUE
 
-(* Z194: a leader takes for the present what a deposed controller answered  *)
-(* to a request that was given up, and asked again of the present one.      *)
+(* Z194: a leader accepts a deposed controller's response to a request that *)
+(* was given up and then sent to the present one.                           *)
 Z194_HearsDeposed == TRUE
 
 (* Z308 (S9, KIP-107): a deletion is confirmed before the replicas have     *)

@@ -159,7 +159,7 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 
 (* Exact: leader epochs only grow, a fetch counts only in its own; a broker *)
 (* epoch that was replaced never returns; nobody reads what clients got.    *)
-(* Which metadata a broker named last is asked only when one stops, and     *)
+(* The metadata that a broker named last matters only when one stops, and   *)
 (* none does here.                                                          *)
 Alive(m) ==
   CASE m.type = "ReplicaFetchRequest" -> m.epoch >= rows[m.destination].leaderEpoch

@@ -1,6 +1,6 @@
 ------------------------- MODULE MCPartitionDeposed -------------------------
 (***************************************************************************)
-(* MCPartition, whose controller is replaced once: another one goes on from *)
+(* MCPartition, whose controller is replaced once: the next continues from   *)
 (* what is committed, and the deposed one may answer an AlterPartition in   *)
 (* its stead.  A request goes to one of the two.  To whom is left free,     *)
 (* also where a broker of Kafka would know better.                          *)
@@ -36,7 +36,7 @@ Asking ==
   IF spent' # spent THEN {}
   ELSE {m.source : m \in Deliverable(network \ network', Controller, "AlterPartitionRequest")}
 
-(* It hears of its successor, or its process ends.                          *)
+(* It learns of its successor, or its process ends.                         *)
 DeposedHears ==
   /\ deposed.knows = "Nothing" /\ deposed' = Silenced
   /\ UNCHANGED <<rows, controller, metadata, network>>
@@ -75,7 +75,7 @@ DeposedNext ==
 
 DeposedSpec == DeposedInit /\ [][DeposedNext]_deposedVars
 
-(* What a deposed controller knows of contacts is asked by nobody.          *)
+(* No step uses the contacts of a deposed controller.                       *)
 DeposedView ==
   <<rows, [controller EXCEPT !.contacts = Sessions], metadata,
     {m \in network : Alive(m)}, committed, acked, spent,

@@ -58,7 +58,7 @@ Appended ==
 (* What Kafka's controller refuses by an exception, or because it has heard *)
 (* of its successor, it answers at once, whatever it has written            *)
 (* (QuorumController.ControllerWriteEvent), and a deposed one as well.  Who *)
-(* is told so does what it may do at any time: it gives the request up.  So *)
+(* gets this does what it may do at any time: it gives the request up.  So  *)
 (* a model whose refusals wait (C0) has all that brokers can do.            *)
 Exceptions == {"DUPLICATE_BROKER_REGISTRATION", "NOT_CONTROLLER", "STALE_BROKER_EPOCH"}
 

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* MCPartition, whose brokers may be stopped, whose controller may be       *)
 (* replaced, and whose producer may be idempotent and send again.  So what  *)
-(* a controller knows of contacts is a part of a state here.  To have       *)
+(* a controller knows about contacts is part of a state here.  To have      *)
 (* fewer states, brokers other than `Beating` send heartbeats only while    *)
 (* they are fenced, and are not stopped.                                    *)
 (***************************************************************************)
@@ -47,7 +47,7 @@ LifeSpec == LifeInit /\ [][LifeNext]_lifeVars
 LifeView ==
   <<rows, controller, metadata, {m \in network : Alive(m)}, committed, acked, spent, spentOnLife>>
 
-(* Nobody is more than two records of metadata behind.                      *)
+(* No broker lags by more than two records of metadata.                     *)
 ReadsSoon ==
   /\ WithinBounds
   /\ \A n \in Brokers : IsUp(rows[n]) => InitialOffset + Len(metadata) - rows[n].image.offset <= 2

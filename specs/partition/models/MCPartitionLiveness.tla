@@ -1,7 +1,7 @@
 ------------------------- MODULE MCPartitionLiveness -------------------------
 (***************************************************************************)
 (* Liveness of a partition.  Faults are budgets: crashes, sessions that     *)
-(* time out, clean stops, elections that were asked for, followers that     *)
+(* time out, clean stops, requested elections, followers that               *)
 (* were slow for replica.lag.time.max.ms.  After them what heals is fair:   *)
 (* metadata is read, heartbeats and registrations reach the controller, the *)
 (* session of a broker that is gone times out, fetches are answered, and so *)
@@ -48,7 +48,7 @@ LiveNext ==
 -----------------------------------------------------------------------------
 (* Fairness, spelt out with state predicates: TLC takes long for the        *)
 (* ENABLED of a handler.  What heals is three groups, and none of them can  *)
-(* go on for ever while the others stand still, so that weak fairness of    *)
+(* continue for ever while the others pause, so that weak fairness of       *)
 (* each is enough.  `Fair` leaves parts out for the twins, which must fail. *)
 
 If(part, states) == IF part \in Fair THEN states ELSE {}
@@ -114,7 +114,7 @@ EventuallyUnfenced ==
 PendingAlterPartitionResolved ==
   \A n \in Brokers : (rows[n].pending # NoPending) ~> (rows[n].pending = NoPending)
 
-(* Whoever runs and is not stopping is in sync in the end.                  *)
+(* Every running broker that is not stopping is eventually in sync.         *)
 EventuallyInSync ==
   []<>(\A n \in Brokers : rows[n].status # "ShuttingDown" => n \in controller.partition.isr)
 

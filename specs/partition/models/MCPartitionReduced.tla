@@ -23,7 +23,7 @@
 (*                                                                          *)
 (* A state is normal when it is the representative of all that differ in    *)
 (* what no handler can notice.  TLCEval(f) is f: TLC would otherwise        *)
-(* evaluate a function anew for each of its uses within a step.             *)
+(* evaluate a function for each of its uses within a step.                  *)
 (***************************************************************************)
 EXTENDS PartitionProperties, TLC
 
@@ -34,7 +34,7 @@ CONSTANTS
   Lossy,               \* a crash may lose any part of the log
   Torn,                \* ... and leave a bad batch in what is left
   MaxFences,           \* sessions of running brokers that time out
-  Planned,             \* elections may be asked for
+  Planned,             \* elections may be requested
   MaxStops,            \* clean stops
   MaxDeletes,          \* DeleteRecords
   Idempotent,          \* one idempotent producer, values are its sequence
@@ -141,7 +141,7 @@ NormalRow(n, row) ==
                !.image.partition =
                  FollowerImage([leader |-> row.leader, leaderEpoch |-> row.leaderEpoch]).partition]
 
-(* An image that tells a leader no more of the partition than it knows.     *)
+(* An image without news about the partition for a leader.                  *)
 IsOldNews(row, image) ==
   row.role = "Leader" =>
     /\ image.partition.leader = row.leader

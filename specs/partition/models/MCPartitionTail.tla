@@ -1,15 +1,15 @@
 --------------------------- MODULE MCPartitionTail ---------------------------
 (***************************************************************************)
 (* A partition with clean elections is a TailLog: what the state machine on *)
-(* its leader may count on, whichever replica is elected (transactions,     *)
+(* its leader may count on, for any elected replica (transactions,          *)
 (* groups, classic and commits have a coordinator on such a log).           *)
 (*                                                                          *)
 (* `tail` is the TailLog of a partition, made from its rows:                *)
 (*   committed  the last record below the high watermark, when that last    *)
 (*              came to the end of the leader's log                         *)
-(*   leader     what the log of the leader has behind it                    *)
+(*   leader     what the log of the leader has after it                     *)
 (*   tails      what any leader had there since; no history of the          *)
-(*              partition tells which replica still has it                  *)
+(*              partition shows which replica still has it                  *)
 (* The leader is the broker that last took up a larger epoch (its           *)
 (* coordinator loads then), not the one that the controller has chosen.     *)
 (* Each step of the partition must be one of TailLog or LoadedLog, an       *)
@@ -35,7 +35,7 @@ NoRecord == 0
 
 Values(log) == [i \in 1..Len(log) |-> log[i].value]
 
-(* What a log has behind `records`; a log without them has no such thing.   *)
+(* The records of a log after `records`, if it has these.                   *)
 Lost == <<NoRecord>>
 Behind(log, records) ==
   IF IsPrefixOf(records, log) THEN Values(SubSeq(log, Len(records) + 1, Len(log))) ELSE Lost
@@ -103,7 +103,7 @@ StepsOf(log) ==
 
 TailLogRefined == [][tail' \in StepsOf(tail)]_tail
 
-(* Whoever may be elected has a log that a TailLog may elect.               *)
+(* Any replica that may be elected has a log that a TailLog may elect.      *)
 TailsOfCandidates ==
   \A n \in controller.partition.isr \cup controller.partition.elr :
     IsRunning(n) => Behind(rows[n].log, covered) \in tail.tails

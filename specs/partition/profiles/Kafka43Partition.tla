@@ -72,7 +72,7 @@ Kafka_HandleReplicaFetchRequest(n, row, m) ==
 
 -----------------------------------------------------------------------------
 (* last-batch-kept: a snapshot has the last batch of each producer only, so *)
-(* that who has loaded one knows that and what came behind it.  Whether     *)
+(* that a loaded one knows that and what came after it.  Whether            *)
 (* there was one is not in the row.                                         *)
 Loaded(producers) ==
   IF "last-batch-kept" \notin Entries THEN {producers}
@@ -121,7 +121,7 @@ Kafka_HandleControlledShutdown(n, row, input) ==
 -----------------------------------------------------------------------------
 (* The controller: all of it is soft state, which no other node sees.       *)
 (* forgets-metadata-offset: to replay a change of a registration is to      *)
-(* register the broker anew, and what it last said to have applied is gone. *)
+(* register the broker again, and the metadata that it had applied is lost. *)
 Replayed(contact) ==
   IF "forgets-metadata-offset" \in Entries
   THEN [contact EXCEPT !.metadataOffset = Undefined] ELSE contact
@@ -143,7 +143,7 @@ Working(row) ==
 (* session-with-heartbeat: a session begins with the first heartbeat.       *)
 LivesAtOnce == "session-with-heartbeat" \notin Entries
 
-(* session-of-unfenced: it goes on with another controller only if the      *)
+(* session-of-unfenced: it continues with another controller only if the    *)
 (* broker is unfenced.                                                      *)
 LivesOn == "session-of-unfenced" \notin Entries
 

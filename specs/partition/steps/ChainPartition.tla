@@ -47,7 +47,7 @@ Sources(n, input) ==
                        "DeleteRecordsRequest"} -> {Clients}
     [] OTHER -> {Controller}
 
-(* One error of each kind that a handler tells apart.                       *)
+(* One error of each kind that a handler distinguishes.                     *)
 Errors == {"NONE", "OFFSET_OUT_OF_RANGE", "INELIGIBLE_REPLICA", "FENCED_LEADER_EPOCH",
            "NOT_CONTROLLER"}
 
@@ -96,7 +96,7 @@ InFetchResponse(row, input, after, field) ==
          IF IsOutOfRange(row, input) THEN 0..EndOffset(row.log) ELSE {Undefined}
 
 -----------------------------------------------------------------------------
-(* Metadata.  It is folded into the image, so that a logged image tells     *)
+(* Metadata.  It is folded into the image, so that a logged image shows     *)
 (* which brokers and whether the partition changed; the order does not      *)
 (* matter, and a record that changes nothing may stand anywhere.            *)
 

@@ -1,10 +1,10 @@
 ---------------------------- MODULE Quorum41Bugs -----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS Quorum41
 
-(* Z167: a leader takes over the high watermark that a fetch tells it, be   *)
-(* it lower or late.                                                        *)
+(* Z167: a leader adopts the high watermark of a fetch, even a lower or     *)
+(* late one.                                                                *)
 Z167_HighWatermarkAfterFetch(row, m) ==
   IF m.highWatermark = Undefined THEN row.highWatermark ELSE m.highWatermark
 ==============================================================================

@@ -1,6 +1,6 @@
 ----------------------------- MODULE QuorumBugs ------------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS QuorumRules
 
 (* Z01 (KIP-595, Q2): the vote lives in memory only.  After a restart the   *)
@@ -53,8 +53,8 @@ Z09_CheckQuorumApplies == FALSE
 (* so its timer expires, and it resigns again and again.                    *)
 Z10_CheckQuorumApplies == TRUE
 
-(* Z12 (KAFKA-17641): followers refuse every pre-vote.  When the leader is  *)
-(* dead, the others stand in turn, and refuse each other for ever.          *)
+(* Z12 (KAFKA-17641): followers refuse every pre-vote. After the leader's   *)
+(* death the others stand in turn and refuse each other for ever.           *)
 Z12_FollowerGrantsPreVote(row, m) == FALSE
 
 (* Z13 (KAFKA-17642): a change of role within one epoch drops the vote, and *)
@@ -77,11 +77,11 @@ Z14_StartupRole(n, quorumState, lastEpoch) ==
 Z14_RememberedLeader(quorumState) == Nobody
 
 (* Z15 (KAFKA-18379): a resigned leader stays in its epoch, in which its    *)
-(* peers still name it leader: it is told to follow itself.                 *)
+(* peers still report it as leader, so it must follow itself.               *)
 Z15_EpochAfterResigned(epoch) == epoch
 
-(* Z16 (KAFKA-17333): whoever is named leader of the epoch is announced to  *)
-(* its state machine, before that has caught up.                            *)
+(* Z16 (KAFKA-17333): the leader of an epoch is announced to its state      *)
+(* machine before the state machine has caught up.                          *)
 Z16_MayAnnounceLeader(row) == row.role \in {"Leader", "Resigned"}
 
 (* Z20 (KAFKA-10706): a truncation that cuts no record leaves the epoch     *)
@@ -92,9 +92,9 @@ Z20_TruncatedEpochCache(row, offset) ==
 Z20_RecoveredEpochCache(cache, endOffset) == cache
 
 (* Z68 (found with this kit; an open question for Kafka): on restart the    *)
-(* vote is looked at before the leader.  A candidate that lost and followed *)
+(* vote is checked before the leader. A candidate that lost and followed    *)
 (* the winner stands again in the same epoch, with records of that epoch in *)
-(* its log, and the answer INVALID_REQUEST stops it.                        *)
+(* its log, and the response INVALID_REQUEST stops it.                      *)
 Z68_StartupRole(n, quorumState, lastEpoch) ==
   CASE quorumState.epoch < lastEpoch -> "Unattached"
     [] quorumState.leader = n -> "Resigned"

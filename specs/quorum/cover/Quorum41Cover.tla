@@ -5,7 +5,7 @@
 (* appends it flushes in the same step, and who learnt nothing from an      *)
 (* answer asks again at once.  Both are grain (profiles/kafka-4.3.toml):    *)
 (* steps of QuorumCover's graph without a rest between them.  A graph with   *)
-(* records begins behind an election (Led), as it would be too large else.  *)
+(* records begins after an election (Led), as it would be too large else.   *)
 (* Its Python twin is reference/quorum/cover/composition.py.                *)
 (***************************************************************************)
 EXTENDS QuorumCover, Quorum41

@@ -1,10 +1,10 @@
 -------------------------- MODULE MCQuorumLiveness --------------------------
 (***************************************************************************)
-(* Liveness of the quorum.  Faults are budgets: so many disturbances (a     *)
+(* Liveness of the quorum.  Faults are budgets: disturbances (a             *)
 (* timer that fires although a leader lives, a resignation), deaths, and    *)
 (* leaders that go deaf: from then on they send, but receive nothing.       *)
 (* After them timers are fair, and a message that is sent again and again   *)
-(* to who hears it arrives.  Randomised timers are what makes elections end in Kafka; here  *)
+(* to a live node arrives.  Randomised timers are what makes elections end in Kafka; here   *)
 (* that is the assumption Alone: when timers fire of themselves, no two     *)
 (* voters stand at the same time.                                           *)
 (*                                                                          *)
@@ -63,7 +63,7 @@ Unheard(n) ==
   IN fetching = {} \/ ~IsMajority(fetching \cup {n})
 
 (* What heals, as the rows that it leads to.  Each of these is progress     *)
-(* that cannot go on for ever, so one fairness condition serves them all.   *)
+(* that cannot continue for ever, so one fairness condition serves them all.*)
 (* `Fair` leaves parts out for the twins, which must fail.                  *)
 Heals(n) ==
   {newRows \in

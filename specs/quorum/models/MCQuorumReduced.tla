@@ -16,7 +16,7 @@
 (*  3. A pre-vote is one action, from the timer to candidacy or back        *)
 (*     (RestingProspective: it is not, and the role Prospective rests).     *)
 (*  4. Normal forgets what no handler uses any more, or uses only to refuse *)
-(*     (hasFetched, rejected: more is asked and granted than Kafka would;   *)
+(*     (hasFetched, rejected: more is requested and granted than in Kafka;  *)
 (*     the vote of an epoch whose leader is known), unless KeepAnswers.     *)
 (*  5. A crash and the restart after it are one action: a voter that is     *)
 (*     down does nothing that a silent voter does not do.                   *)

@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS Quorum41, KafkaQuorum
 
-(* As Quorum41 has it; whoever is told of a high watermark may be noted.    *)
+(* As Quorum41 has it; any receiver of a high watermark may be noted.       *)
 Kafka_HandleFetchRequest(n, row, m) ==
   LET error == FetchRequestError(row, m)
       diverges == FetchDiverges(row, m)

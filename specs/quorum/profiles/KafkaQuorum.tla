@@ -23,12 +23,12 @@ Kafka_StartupRole(n, quorumState, lastEpoch) ==
     [] quorumState.voted = n -> "Candidate"
     [] OTHER -> "Unattached"
 
-(* asks-at-once: an answer that taught nothing is a success all the same.   *)
+(* asks-at-once: a response without news is a success nevertheless.         *)
 Kafka_BackOff(row, m) ==
   [row EXCEPT !.connections[m.source] =
      IF "asks-at-once" \in Entries THEN "Ready" ELSE "BackingOff"]
 
-(* late-answers: that a request timed out is noticed when the peer is asked *)
+(* late-answers: a timed-out request is noticed when the peer is requested  *)
 (* again, and until then its answer is used.                                *)
 (* numbered-answers: an answer to an earlier request that said the same is  *)
 (* not awaited; numbers are not in the row, so that both are allowed.       *)
@@ -109,7 +109,7 @@ Kafka_HandleAppend(n, row, input) ==
        [] OTHER -> UNION {Finish(n, row, each.row, each.sent) :
                           each \in AnsweredParked(n, appended, waiting, end)}
 
-(* served: of a leader that has flushed, before and after, who is told.     *)
+(* served: the fetches that a leader answers before and after a flush.      *)
 Flushes(n, row, served(_, _)) ==
   LET flushed == [row EXCEPT !.flushed = EndOffset(row.log)]
       counted == IF row.role = "Leader" THEN AdvanceHighWatermark(n, flushed) ELSE flushed

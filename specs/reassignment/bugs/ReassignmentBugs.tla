@@ -1,14 +1,15 @@
 -------------------------- MODULE ReassignmentBugs ---------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS ReassignmentRules
 
 (* Z47: a replica is removed and added again in one update of the metadata, *)
-(* and the leader goes on with what it had fetched before its log went.     *)
+(* and the leader keeps its end offset from before its log was deleted.     *)
 Z47_KeepsEndOffsets(known, partition) == TRUE
 
-(* Z130 (Apache Kafka 4.3.1): who is added is computed from the list as it  *)
-(* is, which has who is being added, and is not written where it is nobody. *)
+(* Z130 (Apache Kafka 4.3.1): the added replicas are computed from the      *)
+(* present list, which contains those being added; an empty result is not   *)
+(* written.                                                                 *)
 Z130_AddingAfter(partition, target) ==
   LET added == RangeOf(target) \ RangeOf(partition.replicas)
   IN IF added = {} THEN partition.adding ELSE added
@@ -23,7 +24,7 @@ Z131_RemovingAfter(partition, target) ==
 (* few are left in the ISR that nothing is acknowledged any more.           *)
 Z132_KeepsMinIsr(partition, kept, minIsr) == TRUE
 
-(* Z133 (Apache Kafka 4.3.1): whoever leaves the ISR stays eligible,        *)
+(* Z133 (Apache Kafka 4.3.1): a broker that leaves the ISR stays eligible,  *)
 (* although it is no replica any more and deletes its log.                  *)
 Z133_EligibleAfter(partition, replicas, isr, unclean, minIsr) ==
   IF ~ElrEnabled \/ Cardinality(isr) >= minIsr THEN {}

@@ -1,8 +1,8 @@
 -------------------------- MODULE ReassignmentInputs --------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to the controller, where every edge of *)
-(* a graph is driven: as `local` of reference/reassignment/protocol.py says *)
-(* for brokers with one directory and targets of two replicas.              *)
+(* The inputs with fields of the controller, for driving every edge of a    *)
+(* graph: the same as `local` of reference/reassignment/protocol.py, for    *)
+(* brokers with one directory and targets of two replicas.                  *)
 (***************************************************************************)
 EXTENDS Reassignments
 

@@ -10,15 +10,15 @@ EXTENDS ReassignmentProperties, TLC
 CONSTANTS
   b1, b2, b3, b4, b5,
   Listed,        \* all brokers, in the order in which targets name them
-  TargetSizes,   \* so many replicas a target has
+  TargetSizes,   \* number of replicas of a target
   MaxReassigns, MaxCancels,
   MaxGone,       \* sessions that end, clean stops, unregistrations
-  MaxUnclean,    \* of those that come back, so many without proof of a clean stop
+  MaxUnclean,    \* of those that come back, the number without proof of a clean stop
   MaxLagging,    \* replicas that leave the ISR although they are active
   MaxFailures,   \* directories that fail
   MaxTopics,     \* topics and partitions that are made
   MaxPlaced,     \* those that are made as the placer chooses
-  MaxRecords,    \* acknowledged, where the leader's notes are told
+  MaxRecords,    \* acknowledged, with the leader's notes
   Elections      \* those that an administrator asks for: "PREFERRED", "UNCLEAN"
 
 Two == <<b1, b2>>
@@ -65,7 +65,7 @@ Joining(i, b) ==
           THEN Step_HandleAlterPartition(0, controller, Proposal(i, p.isr \cup {b}))
           ELSE {}
 
-(* With notes: the leader hears of the metadata, a replica copies.          *)
+(* With notes: the leader reads the metadata, a replica copies.             *)
 Copying(i) ==
   IF ~LeaderNotes THEN {}
   ELSE Step_HandleMetadataUpdate(0, controller, [partition |-> i]) \cup
@@ -149,10 +149,10 @@ MCNext ==
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
 -----------------------------------------------------------------------------
-(* Liveness: faults and requests are budgets; after them brokers that are   *)
-(* fenced come back, leaders hear of the metadata, replicas copy and join.  *)
+(* Liveness: faults and requests have budgets. After them fenced brokers    *)
+(* come back, leaders read the metadata, replicas copy and join.            *)
 
-CONSTANT Fair    \* "Unfence", "Join": what goes on
+CONSTANT Fair    \* "Unfence", "Join": what continues
 
 RowsOf(outcomes) == {o.row : o \in outcomes} \ {controller}
 
@@ -175,8 +175,8 @@ LiveSpec ==
   /\ "Unfence" \in Fair => ([]<>(~CanUnfence) \/ []<><<UnfenceStep>>_mcVars)
   /\ "Join" \in Fair => ([]<>(~CanJoin) \/ []<><<JoinStep>>_mcVars)
 
-(* R3.  A target of whom all are active in the end, under a leader, is      *)
-(* reached in the end.                                                      *)
+(* A target whose members are all eventually active, under a leader, is     *)
+(* eventually reached (R3).                                                 *)
 Targeted == RangeOf(controller.targets[1].replicas)
 Served ==
   /\ controller.partitions[1].leader # Nobody

@@ -1,6 +1,6 @@
 ----------------------------- MODULE ShareBugs -------------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS ShareRules
 
 (* Z410 (Apache Kafka): the log start moves the start offset of a share     *)
@@ -71,8 +71,8 @@ Z426_AdvancedStart(row, passed) ==
 (* are in flight as may be (SH10).                                          *)
 Z427_MayAcquire(row, offset) == TRUE
 
-(* Z428 (KAFKA-17796): a read is no record, so that it fences nothing       *)
-(* after a failover of the coordinator (SH40).                              *)
+(* Z428 (KAFKA-17796): a read writes no record, so it fences nothing after  *)
+(* a failover of the coordinator (SH40).                                    *)
 Z428_ReadIsRecorded(stored, incarnation) == FALSE
 
 (* Z430 (KAFKA-18618): a consumer acknowledges to the new leader what the   *)
@@ -91,7 +91,7 @@ Z432_MayAcknowledge(cell, member) == cell.state = "Acquired" /\ ~cell.moving
 Z433_Released(count) == "Available"
 
 (* Z434 (a mutant): the start offset passes a record whose acknowledgement  *)
-(* is under way (SH25).                                                     *)
+(* is in flight (SH25).                                                     *)
 Z434_MayPass(cell) == cell.state \in Terminal
 
 (* Z435 (a mutant): of two writes of a record the later one is stored,      *)

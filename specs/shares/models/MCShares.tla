@@ -36,8 +36,8 @@ UnderWay(messages, waiting) ==
   {m \in messages : IsWrite(m)} \cup
   {m.write : m \in {a \in messages \cup waiting : a.type = "WriteShareGroupStateResponse"}}
 
-(* A write is at the end of the order when it is made, and leaves it when   *)
-(* its answer is heard.                                                     *)
+(* A new write is last in the order, and leaves it when its response        *)
+(* arrives.                                                                 *)
 Ordered ==
   IF ~InOrder THEN order' = <<>>
   ELSE LET now == UnderWay(network', coordinator'.waiting)
@@ -87,8 +87,8 @@ WithinWrites ==
   /\ Cardinality(coordinator.log.tails) <= MaxTails
 WithinIncarnations == leader.incarnation <= MaxIncarnations
 
-(* Not promised: a broker that drops a share partition and makes it anew    *)
-(* hands out what its former one did, in the same leader epoch.             *)
+(* Not guaranteed: a broker that drops a share partition and creates it     *)
+(* again delivers the same records in the same leader epoch.                *)
 SingleHolderInEpoch ==
   \A m, n \in Members : m # n =>
     \A h \in clients[m].held, k \in clients[n].held :

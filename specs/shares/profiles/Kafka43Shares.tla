@@ -44,7 +44,7 @@ Kafka_Acquired(row, offsets, member) ==
                  !.gap = IF kept THEN last + 1 ELSE 0,
                  !.gapEnd = IF kept THEN @ ELSE 0]
 
-(* names-refusals: that a request goes beyond the end is told by the last   *)
+(* names-refusals: a request beyond the end is refused by the last          *)
 (* record that is cached up to its end.                                     *)
 Kafka_RefusedAs(row, m) ==
   LET cached == {o \in Offsets : row.cells[o].state # "None" /\ o <= m.last}

@@ -1,6 +1,6 @@
 ---------------------------- MODULE SnapshotBugs -----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS SnapshotRules
 
 (* Z111 (Apache Kafka 4.3.1): a snapshot trims the history at its end, that*)
@@ -11,8 +11,9 @@ Z111_HistoryAfterSnapshot(history, end) ==
   IN IF below = <<>> THEN history
      ELSE <<LastOf(below)>> \o SelectSeq(history, LAMBDA set : set.offset > end)
 
-(* Z119 (KAFKA-14618): a snapshot is named by the offset of its last record,*)
-(* not by that after it, and so has one record more than it says.          *)
+(* Z119 (KAFKA-14618): a snapshot is named by the offset of its last        *)
+(* record, not by the next one, so it has one record more than its name     *)
+(* says.                                                                    *)
 Z119_SnapshotTaken(row, end) ==
   [endOffset |-> end - 1, epoch |-> LogOfRow(row)[end].epoch,
    records |-> Prefix(LogOfRow(row), end)]
@@ -31,9 +32,9 @@ Z121_LogAfterSnapshot(row, snapshot) ==
 (* of it; a node whose log ends in a later epoch stops.                      *)
 Z122_ReplacesLog(row, snapshot) == SnapshotIsAhead(row, snapshot)
 
-(* Z128 (Apache Kafka 4.3.1): the end of a snapshot is taken for the last   *)
-(* offset that is in it, so a batch of one record at that offset is not in  *)
-(* what a controller goes back to.                                          *)
+(* Z128 (Apache Kafka 4.3.1): the end of a snapshot counts as the last      *)
+(* offset in it, so a batch of one record at that offset is missing in the  *)
+(* state to which a controller returns.                                     *)
 Z128_StableAfterSnapshot(end) == end + 1
 
 (* Z312 (a mutant of V5): the epoch of a fetch is held against that of the  *)

@@ -1,7 +1,7 @@
 ---------------------------- MODULE SnapshotInputs ----------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to a node, where every edge of a graph *)
-(* is driven: as `local` of reference/snapshots/protocol.py says.           *)
+(* The inputs with fields of a node, for driving every edge of a graph: the *)
+(* same as `local` of reference/snapshots/protocol.py.                      *)
 (***************************************************************************)
 EXTENDS Snapshots
 

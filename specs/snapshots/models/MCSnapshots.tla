@@ -1,8 +1,8 @@
 ----------------------------- MODULE MCSnapshots ------------------------------
 (***************************************************************************)
-(* Snapshots in the reduced composition of MCVoters, whose reductions are   *)
-(* taken as they are.  A snapshot is fetched in two exchanges: one that     *)
-(* tells of it, and one that has it; anything may come between.             *)
+(* Snapshots in the reduced composition of MCVoters, with the same          *)
+(* reductions. A snapshot is fetched in two exchanges: the first refers to  *)
+(* it, the second returns it. Anything may happen in between.               *)
 (***************************************************************************)
 EXTENDS SnapshotProperties, TLC
 

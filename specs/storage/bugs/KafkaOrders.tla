@@ -1,7 +1,7 @@
 ---------------------------- MODULE KafkaOrders -----------------------------
-(* What Apache Kafka 4.3.1 decides otherwise than StorageRules: AsKafka of  *)
-(* reference/storage/rules.py.  Its models substitute all of it at once,    *)
-(* and name the promise that is asked for.                                  *)
+(* The decisions of Apache Kafka 4.3.1 that differ from StorageRules:       *)
+(* AsKafka of reference/storage/rules.py. Its models substitute all of them *)
+(* at once, and name the property to check.                                 *)
 EXTENDS StorageRules
 
 Kafka_RollSynced(rises) == FALSE

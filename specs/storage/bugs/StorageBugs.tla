@@ -1,6 +1,6 @@
 ----------------------------- MODULE StorageBugs -----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS StorageRules
 
 (* Z142 (KAFKA-10471): the marker of a clean stop goes after the load.     *)
@@ -13,16 +13,15 @@ Z143_RecoveryPoint(checkpoint, end, clean) == end
 Z145_EpochFileSynced == FALSE
 
 (* Z161 (Apache Kafka 4.3.1, KAFKA-20979): a clean stop writes the last     *)
-(* time entry behind the last sync.                                        *)
+(* time entry after the last sync.                                          *)
 Z161_TrimsBeforeSync == FALSE
 
-(* Z171 (Apache Kafka 4.3.1): the flush behind a roll begins at the         *)
-(* recovery point, and passes over a segment that a flush has just reached  *)
-(* the end of.                                                             *)
+(* Z171 (Apache Kafka 4.3.1): the flush after a roll begins at the recovery *)
+(* point, and skips a segment whose end a flush has just reached.           *)
 Z171_ClosingSynced(recoveryPoint, base) == FALSE
 
-(* Z178 (Apache Kafka 4.3.1): a client is told that records are deleted     *)
-(* when the log start has risen in memory; the checkpoint of it is written  *)
-(* once a minute (D9).                                                      *)
+(* Z178 (Apache Kafka 4.3.1): a deletion is confirmed to the client when    *)
+(* the log start has risen in memory; its checkpoint is written once a      *)
+(* minute (D9).                                                             *)
 Z178_LogStartDurable == FALSE
 ==============================================================================

@@ -1,10 +1,10 @@
 -------------------------- MODULE MCStorageDeletes ---------------------------
 (***************************************************************************)
 (* Records that a client deletes (DeleteRecords): the log start rises, a    *)
-(* checkpoint of its own says so, and the client is told (D9).  Below the   *)
-(* log start nothing changes on the disk: whole segments go later, and not  *)
-(* here.  Deleted is only what is flushed, so that no power loss takes the  *)
-(* log back below its start; and nothing is cut.                            *)
+(* checkpoint records it, and the client receives a confirmation (D9).      *)
+(* Nothing changes on the disk below the log start, because whole segments  *)
+(* are deleted later. Only flushed records are deleted, so no power loss    *)
+(* moves the log's end below its start. Nothing is truncated.               *)
 (***************************************************************************)
 EXTENDS MCStorage
 
@@ -12,7 +12,7 @@ VARIABLES
   start,      \* the log start, in memory
   written,    \* the one in the checkpoint, which is replaced at once (D6)
   deleting,   \* up to where a client deletes that has no answer yet, or 0
-  told        \* up to where clients were told that it is deleted
+  told        \* the deletions confirmed to clients end here
 
 deleteVars == <<mcVars, start, written, deleting, told>>
 
@@ -21,7 +21,7 @@ Deletes ==
   /\ \E offset \in (start + 1)..recoveryPoint : start' = offset /\ deleting' = offset
   /\ UNCHANGED <<mcVars, written, told>>
 
-(* Once a minute, or before the client is told.                             *)
+(* Once a minute, or before the confirmation.                               *)
 WritesStart ==
   /\ up /\ written # start
   /\ written' = start
@@ -46,7 +46,7 @@ DeletesInit == MCInit /\ start = 0 /\ written = 0 /\ deleting = 0 /\ told = 0
 DeletesSpec == DeletesInit /\ [][Deletes \/ WritesStart \/ Tells \/ Else]_deleteVars
 
 -----------------------------------------------------------------------------
-(* What clients were told is deleted does not come back.                    *)
+(* Records whose deletion was confirmed do not come back.                   *)
 DeletedStaysDeleted == up => start >= told
 
 HwWithinLog == up => start <= Len(log)

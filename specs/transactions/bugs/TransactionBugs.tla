@@ -1,6 +1,6 @@
 --------------------------- MODULE TransactionBugs ---------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS TransactionRules, TransactionPartition, TransactionCoordinator
 
 (* Z61: the coordinator does not look at the producer's epoch, neither when *)
@@ -15,12 +15,12 @@ Z61_EndTxnAnswer(row, m) ==
   IF row.txn.state = "Ongoing" /\ row.pending.state = "None" THEN "Append"
   ELSE EndTxnAnswerV2(row, m)
 
-(* Z62 (KAFKA-14402, before KIP-890): a batch opens a transaction without   *)
-(* the coordinator being asked (X11).                                       *)
+(* Z62 (KAFKA-14402, before KIP-890): a batch opens a transaction without a *)
+(* verification by the coordinator (X11).                                   *)
 Z62_NeedsVerification(producer, epoch) == FALSE
 
-(* Z63: guards are not unique.  What the coordinator said of an earlier     *)
-(* transaction lets its late batch in while another one stands there (X13). *)
+(* Z63: guards are not unique. A verification of an earlier transaction     *)
+(* admits its late batch while another guard exists (X13).                  *)
 Z63_IsGuarded(guard, v) == guard # Unknown
 
 (* Z65: the marker of a coordinator that was replaced is taken (T4).        *)
@@ -40,8 +40,8 @@ Z70_MarkerDestination(hasLeader) == IF hasLeader THEN "Leader" ELSE "Deleted"
 (* it has read, and acts on what is not committed (X4).                     *)
 Z71_ActsOnCommittedOnly == FALSE
 
-(* Z72 (Apache Kafka 4.3.1): a coordinator that has not heard of its        *)
-(* successor answers what needs no append (X2, X5).                         *)
+(* Z72 (Apache Kafka 4.3.1): a deposed coordinator that does not know it    *)
+(* answers requests without an append (X2, X5).                             *)
 Z72_AnswersWhenDeposed == TRUE
 
 (* Z73 (KAFKA-19446): a marker of the partition's own epoch is taken        *)
@@ -60,8 +60,8 @@ Z76_MarkerClearsGuard(guard, m) == TRUE
 (* one of the producer id (X8).                                             *)
 Z77_FencedEpoch(epoch) == epoch + 2
 
-(* Z78 (KAFKA-18660): who ends its transaction is told the identity with    *)
-(* which it ended, and not the next one (X21).                              *)
+(* Z78 (KAFKA-18660): the response to the end of a transaction has the old  *)
+(* identity, not the next one (X21).                                        *)
 Z78_EndAnsweredEpoch(epoch) == epoch
 
 (* Z79 (KAFKA-18464): the epoch of a transaction's end is looked at before  *)
@@ -72,8 +72,8 @@ Z79_EndTxnAnswer(row, m) ==
   IN IF row.txn.state \in Preparing /\ ~isRetry THEN "PRODUCER_FENCED"
      ELSE EndTxnAnswerV2(row, m)
 
-(* Z80 (KAFKA-20785, Apache Kafka 4.3.1): a commit that comes after the     *)
-(* coordinator's abort is told that its state is invalid (X20).             *)
+(* Z80 (KAFKA-20785, Apache Kafka 4.3.1): a commit after the coordinator's  *)
+(* abort gets an error for an invalid state (X20).                          *)
 Z80_EndTxnAnswer(row, m) ==
   LET answer == EndTxnAnswerV2(row, m)
   IN IF row.txn.state = "CompleteAbort" /\ row.txn.epoch # m.epoch /\ answer = "PRODUCER_FENCED"
@@ -81,7 +81,7 @@ Z80_EndTxnAnswer(row, m) ==
      THEN "INVALID_TXN_STATE" ELSE answer
 
 (* Z82 (KAFKA-5231, KAFKA-6119): the coordinator aborts with the producer's *)
-(* own epoch, and the producer goes on: half a transaction (X8).            *)
+(* own epoch, and the producer continues: half a transaction (X8).          *)
 Z82_FencedEpoch(epoch) == epoch
 
 (* Z83 (KAFKA-17877): a request with markers for several partitions is      *)
@@ -118,13 +118,13 @@ Z163_MarkerClearsGuard(guard, m) == ~(EpochPerTransaction /\ guard = m.epoch)
 (* the coordinator does not expect is not sent again (X22).                 *)
 Z165_RetriesRefusedMarker == FALSE
 
-(* Z166 (Apache Kafka 4.3.1): a transition whose record cannot be made      *)
-(* stays under way, as what takes it back is where an append ends, and none *)
-(* began (X3).  Here each append that fails does so.                        *)
+(* Z166 (Apache Kafka 4.3.1): a transition whose record cannot be built     *)
+(* stays pending, because only the end of an append takes it back, and no   *)
+(* append began (X3). Here each failed append does so.                      *)
 Z166_IsTakenBack(row) == FALSE
 
-(* Z168: a reader of committed records is not told which transactions were  *)
-(* aborted: the index of its leader has none of them (X18).                 *)
+(* Z168: a reader of committed records receives no aborted transactions,    *)
+(* because the index of its leader has none of them (X18).                  *)
 Z168_AbortedAmong(aborted, offset, end) == {}
 
 (* Z169: read_uncommitted is taken for all that the leader has: its readers *)
@@ -142,16 +142,16 @@ Z173_MayCommit(client) ==
   \/ client.status = "Open" /\ client.acked = client.sent
   \/ client.status = "Abortable" /\ client.acked # {}
 
-(* Z174: before KIP-360 a producer of version 1 goes on in its epoch after it *)
-(* has given a batch up (X32).                                              *)
+(* Z174: before KIP-360 a producer of version 1 continues in its epoch      *)
+(* after it has given a batch up (X32).                                     *)
 Z174_BumpsEpoch == FALSE
 
-(* Z175: an id is forgotten by its age alone, whatever is under way (X27).  *)
+(* Z175: an id expires by its age alone, even during a transaction (X27).   *)
 Z175_MayExpire(row) ==
   IdsExpire /\ row.pending.state = "None" /\ row.txn.state # "Dead"
 
-(* Z176: what a group refuses of offsets ends the use of their producer,    *)
-(* which could abort and go on (X29, X36; KIP-447).                         *)
+(* Z176: an offset error of a group makes the producer unusable, although   *)
+(* it could abort and continue (X29, X36; KIP-447).                         *)
 Z176_AfterOffsetsError(error) ==
   CASE error \in Retriable -> "Retry"
     [] error = "INVALID_TXN_STATE" -> "Failed"
@@ -160,16 +160,16 @@ Z176_AfterOffsetsError(error) ==
                                      "FENCED_INSTANCE_ID"} -> "Fenced"
     [] OTHER -> "Unusable"
 
-(* Z177: a producer that asks again for the epoch that it was given, as the *)
-(* answer was lost, is fenced (X7, KIP-360).                                *)
+(* Z177: a producer that requests its epoch again after a lost response is  *)
+(* fenced (X7, KIP-360).                                                    *)
 Z177_IsRepeatedBump(row, m) == FALSE
 
 (* Z200 (Apache Kafka 4.3.1): what was listed as over its timeout is        *)
 (* aborted, whatever transaction it is by then (X26).                       *)
 Z200_StillListed(row) == TRUE
 
-(* Z247 (a mutant): the first batch of an epoch that only a marker has told *)
-(* of has any sequence number (X13).                                        *)
+(* Z247 (a mutant): the first batch of an epoch that only a marker has      *)
+(* announced may have any sequence number (X13).                            *)
 Z247_IsInSequence(producer, m) ==
   producer.sequence = Unknown \/ m.sequence = producer.sequence
 
@@ -192,7 +192,7 @@ Z311_AfterEndError(decision, error) ==
     [] OTHER -> "Unusable"
 
 (* AnotherEndTold: A fault for properties to find: who ends its transaction *)
-(* is told the epoch of the next end (X21).                                 *)
+(* receives the epoch of the next end (X21).                                *)
 Fault_EndAnsweredEpoch(epoch) == epoch + 1
 
 (* BatchAppendedAgain: A fault for properties to find (Z58 of the           *)

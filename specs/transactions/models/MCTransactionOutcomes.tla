@@ -7,7 +7,7 @@
 (* record and answer changes nothing there, or reads it.                    *)
 (*                                                                          *)
 (* Not where an append is given up (X3): a Prepare record that is committed *)
-(* all the same may be overruled (outcomes-overruled).                      *)
+(* nevertheless may be overruled (outcomes-overruled).                      *)
 (***************************************************************************)
 EXTENDS MCTransactions
 
@@ -65,7 +65,7 @@ Outcomes == INSTANCE TransactionOutcomes WITH
   answered <- Answered
 
 (* Outcomes!Spec, in two pieces, so that TLC has a name for its steps.      *)
-(* Each part of a step is asked only where something is changed that it is  *)
+(* Each part of a step is checked only where something is changed that it is*)
 (* about: where nothing is, it holds.                                       *)
 Logs == [p \in Partitions |-> <<partitions[p].log, partitions[p].follower>>]
 

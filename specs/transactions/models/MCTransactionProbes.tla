@@ -10,7 +10,7 @@ NoCommitProbe == CommitsTold = {}
 NoSecondCommitProbe == Cardinality(CommitsTold) < 2
 NoAbortProbe == \A t \in told : t.decision # "Abort"
 
-(* The coordinator aborts, and nobody had asked for it.                     *)
+(* The coordinator aborts without a request.                                *)
 NoTimeoutAbortProbe ==
   \A d \in decided : d.state = "PrepareAbort" =>
     \E m \in network : m.type = "EndTxn" /\ m.decision = "Abort"
@@ -49,7 +49,7 @@ NoLostMarkerProbe ==
 NoOutdatedGuardProbe ==
   \A p \in Partitions : \A v \in partitions[p].verifying : v.answered => v.guarded
 
-(* What a transaction has sent second is told.                              *)
+(* The second offset of a transaction is returned.                          *)
 NoSecondOffsetsProbe ==
   \A p \in Offsets : partitions[p].offsets.committed.sequence < 1
 
@@ -58,7 +58,7 @@ NoNewInstanceProbe ==
   \A t \in CommitsTold : \E m \in network :
     m.type = "EndTxn" /\ m.txn = t.txn /\ m.client = 1
 
-(* A producer goes on with the next producer id.                            *)
+(* A producer continues with the next producer id.                          *)
 NoNextProducerIdProbe == \A c \in Clients : clients[c].epoch < EpochsOfId
 
 (* A marker waits for a leader.                                             *)
@@ -69,7 +69,7 @@ NoWaitingMarkerProbe ==
 NoBumpProbe ==
   [][\A c \in Clients : ~(clients[c].status = "Bumping" /\ clients'[c].status = "Ready")]_mcVars
 
-(* A producer is given again the epoch that it has not heard of.            *)
+(* A producer receives again the epoch of a lost response.                  *)
 NoRepeatedBumpProbe ==
   [][\A c \in Clients :
        ~(/\ clients[c].status = "Bumping" /\ clients'[c].status = "Ready"
@@ -78,7 +78,7 @@ NoRepeatedBumpProbe ==
 (* A producer is unusable, as its offsets came without their guard.         *)
 NoOffsetsFailedProbe == \A c \in Clients : clients[c].status # "Failed"
 
-(* A producer is told that it is fenced.                                    *)
+(* A producer gets the error that it is fenced.                             *)
 NoFencedProbe == \A c \in Clients : clients[c].status # "Fenced"
 
 (* A producer commits after a transaction of which it gave up a batch.      *)

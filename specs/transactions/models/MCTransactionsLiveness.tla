@@ -1,9 +1,9 @@
 ----------------------- MODULE MCTransactionsLiveness ------------------------
 (***************************************************************************)
-(* What must happen in the end.  Fairness is asked of the coordinator, of   *)
-(* the elections and of the delivery of markers; of producers nothing: one  *)
-(* may fall silent at any time, and its transaction ends by the timeout.    *)
-(* Unfair names what is left out, for twins in which a property fails.      *)
+(* Liveness. The coordinator, elections and the delivery of markers are     *)
+(* fair. Producers are not: one may fall silent at any time, and its        *)
+(* transaction ends by the timeout. Unfair names the omitted fairness       *)
+(* conditions, for twins in which a property fails.                         *)
 (***************************************************************************)
 EXTENDS MCTransactions
 

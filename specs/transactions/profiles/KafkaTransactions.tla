@@ -19,7 +19,8 @@ Kafka_MarkerDestination(hasLeader) ==
     [] "leaderless-is-deleted" \in Entries -> "Deleted"
     [] OTHER -> "Later"
 
-(* leaderless-is-deleted: also of one whose marker has to be sent again.    *)
+(* leaderless-is-deleted: also for a partition whose marker must be sent    *)
+(* again.                                                                   *)
 Kafka_HandleMarkersAgain(row, leaderless) ==
   LET gone == IF "leaderless-is-deleted" \in Entries THEN leaderless ELSE {}
       left == [row EXCEPT !.toMark = @ \ gone]

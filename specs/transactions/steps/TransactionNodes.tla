@@ -51,8 +51,8 @@ Current(row) == row.coordinators[row.leaderEpoch]
 IsForPartition(m) ==
   m.type = "Verify" \/ (m.type = "AddPartitions" /\ m.client = NoClient)
 
-(* Who hears an answer, and of what.  Errors of a partition, of an epoch and *)
-(* of an end are told apart, as steps are judged on what they mention.      *)
+(* The receiver of a response.  Errors of a partition, of an epoch and       *)
+(* of an end are distinguished, as steps are judged on what they mention.   *)
 Heard(a, content) == {From(CoordinatorNode, a.request.source, content)}
 
 Granted(a) ==
@@ -82,7 +82,7 @@ NobodyHears(a) == {}
 
 ErrorIn(answers) == IF answers = {} THEN "NONE" ELSE (CHOOSE a \in answers : TRUE).error
 
-(* Tells(a): who hears an answer.                                           *)
+(* Tells(a): the receiver of a response.                                    *)
 Lifted(row, k, outcomes, Tells(_)) ==
   {LET after == [row EXCEPT
                    !.coordinators[k] = o.row,
@@ -105,7 +105,7 @@ Node_HandleBumpEpoch(n, row, m) ==
 Node_HandleExpire(n, row, input) ==
   Lifted(row, row.leaderEpoch, Step_HandleExpire(Current(row)), NobodyHears)
 
-(* A request says how many epochs its sender's metadata is behind.          *)
+(* A request has the number of epochs that its sender's metadata lack.      *)
 Asked(row, m) == row.leaderEpoch - m.behind
 
 Node_HandleInitProducerId(n, row, m) ==
@@ -183,7 +183,7 @@ Inputs_FindLeader(n, row) == {[type |-> "FindLeader", partition |-> p] : p \in P
 -----------------------------------------------------------------------------
 (* Partitions.                                                              *)
 
-(* Why a batch is refused, to a producer that hears every error.            *)
+(* Why a batch is refused, for a producer that handles every error.         *)
 Refusing(n, m, error) == From(n, m.source, [type |-> "Refused", request |-> m, error |-> error])
 
 HandledBatch(n, row, m, outcomes, done) ==

@@ -1,6 +1,6 @@
 ------------------------------ MODULE VoterBugs ------------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by their ids in bugs.toml of the reference. The name of a    *)
+(* replacement has the ids of the bug and of the operator.                  *)
 EXTENDS VoterRules
 
 (* Z11 (KAFKA-16530): a leader that is no voter is counted for the high      *)
@@ -21,9 +21,9 @@ Z110_HistoryAfterTruncation(row, offset) ==
   [history |-> SelectSeq(row.history, LAMBDA set : set.offset < offset),
    historyEnd |-> row.historyEnd]
 
-(* Z112 (KAFKA-20661): a change whose record waits in the accumulator is not *)
-(* seen by the next one, once its timer has run out.  Here what waits there  *)
-(* is what the leader has not flushed: nobody can fetch either.              *)
+(* Z112 (KAFKA-20661): when the timer of a change whose record waits in the *)
+(* accumulator has expired, the next change does not see it. Here the       *)
+(* waiting records are the unflushed ones; nobody can fetch either.         *)
 SeenSets(row) == SelectSeq(row.history, LAMBDA set : set.offset < row.quorum.flushed)
 
 Z112_ChangeRefused(row) ==
@@ -56,8 +56,8 @@ Z115_VotersOf(row) ==
         LAMBDA set : set.offset < MaxOf(row.quorum.highWatermark, 0))
   IN LastOf(known).voters
 
-(* Z116 (KAFKA-17332): an observer does not flush what it fetches.  Made a  *)
-(* voter, it is counted for what it may lose.                               *)
+(* Z116 (KAFKA-17332): an observer does not flush fetched records. As a     *)
+(* voter it counts for records that it may lose.                            *)
 Z116_FlushesAsObserver(row) ==
   FALSE
 
@@ -65,24 +65,24 @@ Z116_FlushesAsObserver(row) ==
 (* one voter, be that the leader or not.                                     *)
 Z117_CheckQuorumBinds(n, row) == Cardinality(VotersOf(row)) # 1
 
-(* Z123 (KAFKA-19850): who was removed and runs on asks to be a voter      *)
-(* again, by itself.                                                       *)
+(* Z123 (KAFKA-19850): a removed controller that still runs requests by     *)
+(* itself to be a voter again.                                              *)
 Z123_JoinsByItself(n, row) ==
   KraftVersionOf(row) = 1 /\ n \notin VotersOf(row)
 
-(* Z190 (mutant): a set that is made of another one has only what the one  *)
-(* who asks for it says of listeners.                                      *)
+(* Z190 (mutant): a new set has only the listeners that the requesting node *)
+(* reports.                                                                 *)
 Z190_MovedAfter(row, voters, told) == told \cap voters
 
-(* Z191 (mutant): kraft.version is upgraded before the leader has heard of *)
-(* each voter in its epoch: of some it knows no directory.                 *)
+(* Z191 (mutant): kraft.version is upgraded before every voter has reported *)
+(* in the leader's epoch, so some directories are unknown.                  *)
 Z191_EveryVoterHeard(n, row) == TRUE
 
 (* Z192 (mutant): voters are added and removed under kraft.version 0, where*)
 (* others read them from their configuration.                              *)
 Z192_ChangesVoters(row) == TRUE
 
-(* Z201: no leader writes the set of the bootstrap snapshot, and who was    *)
-(* formatted without it does not hear of it.                                *)
+(* Z201: no leader writes the set of the bootstrap snapshot, and a node     *)
+(* formatted without it never learns the set.                               *)
 Z201_WritesBootstrapSet(row) == FALSE
 ==============================================================================

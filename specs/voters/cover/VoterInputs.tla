@@ -1,7 +1,7 @@
 ----------------------------- MODULE VoterInputs -----------------------------
 (***************************************************************************)
-(* Which inputs with fields may come to a controller, where every edge of a *)
-(* graph is driven: as `local` of reference/voters/protocol.py says.        *)
+(* The inputs with fields of a controller, for driving every edge of a      *)
+(* graph: the same as `local` of reference/voters/protocol.py.              *)
 (***************************************************************************)
 EXTENDS VoterChanges
 

@@ -11,7 +11,7 @@ EXTENDS VoterProperties, TLC
 
 CONSTANTS
   MaxEpoch, MaxRecords, MaxChanges, MaxExpiries, MaxCrashes,
-  Moves,          \* "Add", "Remove": which changes are asked for
+  Moves,          \* "Add", "Remove": the requested changes
   KeepWatermarks, \* of followers: no correct rule asks for them
   Seeded          \* begin with a leader; see Seed
 
@@ -137,7 +137,7 @@ Budgeted(n) ==
                        down \in Step_HandleCrash(n, rows[n], [keep |-> keep])})
 
 (* A leader of epoch 1 whom all nodes follow, who has committed its first   *)
-(* record, and has so many more that nobody else has.                       *)
+(* record, and has more records that nobody else has.                       *)
 Seed(l, tail) ==
   LET first == [epoch |-> 1, value |-> LeaderChange, voters |-> {}, moved |-> {}]
       log == <<first>> \o [i \in 1..tail |->

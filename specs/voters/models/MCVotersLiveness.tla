@@ -6,15 +6,16 @@
 (* what is sent again and again arrives.  Alone, the assumption that no two *)
 (* voters stand at the same time, is made here too.                         *)
 (*                                                                          *)
-(* A pre-vote is granted by those whose logs are no longer: who cannot win  *)
+(* Nodes whose logs are not longer grant a pre-vote. A node that cannot win *)
 (* does not stand, so epochs are bounded.                                   *)
 (***************************************************************************)
 EXTENDS MCVoters
 
 CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
 
-(* A rule that Kafka has not: who leads hands over first, and is removed by *)
-(* another (in place of RemoveRefused; finds/Z164/README.md).                 *)
+(* A rule that Kafka does not have: the leader hands over first, and        *)
+(* another leader removes it (replaces RemoveRefused;                       *)
+(* finds/Z164/README.md).                                                   *)
 RefusedToLeader(row, node) ==
   CASE ChangeRefused(row) # "" -> ChangeRefused(row)
     [] node \notin VotersOf(row) \/ VotersOf(row) = {node} -> "VOTER_NOT_FOUND"
@@ -49,7 +50,7 @@ Alone(n) == \A v \in Others(n) : ~Waits(v) /\ rows[v].quorum.role # "Resigned"
 LivingLeaders(n) ==
   {v \in Others(n) : Hears(v) /\ Leads(v) /\ rows[v].quorum.epoch >= rows[n].quorum.epoch}
 
-(* Who would grant n a pre-vote, by its log.                                *)
+(* The nodes that would grant n a pre-vote, by its log.                     *)
 MayWin(n) ==
   LET grants(q) == Hears(n) /\ Hears(q) /\ AtLeastAsLong(LogOf(n), LogOf(q))
   IN IsMajorityOf({q \in Known(rows[n]) : q = n \/ grants(q)}, Known(rows[n]))
@@ -65,8 +66,8 @@ Unheard(n) ==
   LET fetching == IF Hears(n) THEN {v \in Known(rows[n]) \ {n} : Running(rows[v])} ELSE {}
   IN ~IsMajorityOf(fetching \cup {n}, Known(rows[n]))
 
-(* What becomes of the rows when p is asked by n, and answers.  Who is deaf *)
-(* is answered, and does not hear it.                                       *)
+(* The rows after p has answered a request of n. A deaf node does not       *)
+(* receive the response.                                                    *)
 Exchanged(n, p) ==
   CASE ~Hears(p) -> {}
     [] Hears(n) -> AfterExchange(n, p)
@@ -74,8 +75,8 @@ Exchanged(n, p) ==
 
 ExchangedWith(n, peers) == UNION {Exchanged(n, p) : p \in peers}
 
-(* A voter that knows no leader hears of the one that lives when it asks    *)
-(* for pre-votes.                                                           *)
+(* A voter without a leader learns of the living one when it requests       *)
+(* pre-votes.                                                               *)
 Hinted(n) ==
   {[rows EXCEPT ![n] = Normal(o.row)] :
      o \in UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n].quorum,

@@ -114,7 +114,7 @@ def test_stored_figures_agree_with_stored_runs() -> None:
 
 def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures.load, "__defaults__", (tmp_path / "none.json",))
-    short = ["bugs", "campaigns", "Z06", "--oracle", "invariants", "--limit", "12"]
+    short = ["bugs", "campaigns", "Z06", "--oracle", "invariants", "--runs", "12"]
     rest = ["--campaigns", "2", "--out", str(tmp_path / "out"), "--quiet"]
     shown = CliRunner().invoke(cli, [*short, *rest, "--minutes", "0"])
     assert shown.exit_code == 2 and "0 of 2 campaigns are done" in shown.stdout

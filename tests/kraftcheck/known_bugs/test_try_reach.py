@@ -149,7 +149,7 @@ def test_sequences_that_go_on_in_a_new_epoch_are_refused() -> None:
         (("try", "--option", "no_such=1"), "no option 'no_such'"),
         (("try", "--model", "quorum-one-voter"), "--tier, --model and --bounds are of models"),
         (("simulate", "--bug", "Z06", "--runs", "1"), "--rules and --bug exclude each other"),
-        (("simulate", "--scenario", "groups", "--runs", "1"), "is never met in scenario groups"),
+        (("simulate", "--scenario", "groups", "--runs", "1"), "groups never uses the rules"),
         (("storage", "crash"), "replaces nothing of the storage engine"),
     ],
 )
