@@ -175,7 +175,7 @@ def _announce(front: Front, screen: Screen, protocol: str) -> None:
     elif protocol == "SASL_SSL":
         screen.line("security.protocol=SSL")
     screen.line(f"faults by hand: kraftcheck ctl --port {front.admin_port} kill broker=1")
-    screen.line(f"tape: {front.tape}; Ctrl-C ends and judges")
+    screen.line(f"recording: {front.tape}; Ctrl-C ends the cluster and checks it")
     sys.stdout.flush()
 
 

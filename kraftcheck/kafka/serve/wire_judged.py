@@ -114,7 +114,7 @@ def _of_report(where: str, report: Report) -> PartVerdict:
         why = f"{part.certificate.kind}: {part.certificate.sentence}"
     elif broken and broken[0].certificates:
         why = f"{broken[0].name}: {broken[0].certificates[0].sentence}"
-    held = f"{report.promised} is promised, and {report.level or 'less'} is what clients saw"
+    held = f"guaranteed {report.promised}, observed {report.level or 'less'}"
     return PartVerdict(where, report.verdict, f"{held}: {why}", report)
 
 

@@ -107,7 +107,7 @@ def test_planted_faults_are_seen(
     said = judged(session(tmp_path / "tape"))
     assert said.verdict == "violated"
     (reason,) = said.reasons
-    assert reason.startswith("of t-0, linearizable is promised")
+    assert reason.startswith("of t-0, guaranteed linearizable")
     assert re.search(why, reason)
 
 
