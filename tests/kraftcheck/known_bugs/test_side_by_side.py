@@ -54,7 +54,7 @@ def scripted(
 ) -> tuple[Scripted, dict[int, int | None]]:
     """First refused runs of seeds 1 to 3, where each run has the one departure `<seed>-<run>`."""
     monkeypatch.setattr(Hunt, "run", lambda self, _, number: _Run(self.seed, number))
-    monkeypatch.setattr(Departures, "of", lambda _, run: [run.name])
+    monkeypatch.setattr(Departures, "departures", lambda _, run: [run.name])
     allowed, found = Scripted(refused, known), dict[int, int | None]()
     campaigns = [Hunt(scenario="quorum", bug="Z06", seed=seed) for seed in (1, 2, 3)]
     said: Any = allowed
