@@ -9,7 +9,7 @@ ends. A start takes the log in the directory that the metadata name.
 are lost (of a single replica that ended uncleanly, Kafka promises nothing). stop: it is stopped,
 and names its own directory again within 0.3 s, so that nothing is lost.
 
-The control: the controller does not stand still, so the copy is the replica by then.
+The control: the controller does not stand still, and b1 ends two seconds after the records.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
         scene.start(BROKER)
         partition.await_leader(BROKER, asking=BROKER)
         click.echo(f"         started: {logs(cluster, second)}")
+        until(lambda: (target / f"{TOPIC}-0").exists(), "the move has ended", 60)
         said = [line for line in cluster.log(BROKER).splitlines() if "abandoned future" in line]
         click.echo(f"         {said[0] if said else 'no future log was abandoned'}")
     given = partition.read(BROKER)
@@ -104,7 +105,7 @@ def logs(cluster: Cluster, second: Path) -> str:
 main = evidence.experiment(
     run,
     "Try whether a move between log directories of a broker loses records when the broker stops.",
-    control="The controller accepts the new directory at once.",
+    control="The controller accepts the new directory at once, and b1 ends two seconds later.",
     more=[evidence.choice("--how", ("kill", "stop"))],
     reasons=[f"{RATE}=1: a short script; ten seconds between two fetches of the copy"],
     shown="acknowledged records are not read",
