@@ -43,7 +43,7 @@ SessionIsOfConnection ==
 -----------------------------------------------------------------------------
 (* Of steps.                                                                *)
 
-(* An acknowledgement stays until the application is told how it ended.     *)
+(* An acknowledgement stays until the application learns how it ended.      *)
 AckIsNotLostStep ==
   \A n \in Members : clients[n].acks \cup clients[n].sent \subseteq AckedBy(clients'[n])
 AckIsNotLost == [][AckIsNotLostStep]_vars
