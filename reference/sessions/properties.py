@@ -149,7 +149,7 @@ def session_is_of_connection(state: State) -> str | None:
 
 
 def ack_is_not_lost(old: State, new: State) -> str | None:
-    """An acknowledgement stays until the application is told how it ended.
+    """An acknowledgement stays until the application learns how it ended.
 
     Misses: an acknowledgement that is kept and never sent.
     """

@@ -71,7 +71,7 @@ def _local(constants: Constants, node: int, row: Any) -> Iterator[Any]:
         yield SessionsLost()
         return
     yield from (PollSession(), CommitSession())
-    yield from [AcknowledgeDelivery(each.offset) for each in row.held]
+    yield from map(AcknowledgeDelivery, dict.fromkeys(each.offset for each in row.held))
     yield from (CloseSession(), ConnectionLost())
 
 

@@ -81,7 +81,7 @@ def nothing_skipped(state: State) -> str | None:
 def write_is_of_its_state(state: State) -> str | None:
     """A write is accepted in the state that it was made in, and in no later one.
 
-    Misses: a write that is accepted before the group has initialized anew.
+    Misses: a write that is accepted before the group has initialized again.
     """
     store = state.store
     if store.known and store.written not in (0, store.intent):

@@ -85,6 +85,7 @@ def complaints(specs: Path) -> list[str]:
         "MCGroupsLiveness",
         "MCGroupMigrationLiveness",
         "MCClassicLiveness",
+        "MCSharesLiveness",
         "MCVotersLiveness",
     )
     required |= {root: [] for root in liveness}

@@ -60,7 +60,7 @@ INVARIANTS = {
     "compaction": tuple([each.name for each in OF_COMPACTION]),
     "shares": tuple([each.name for each in OF_SHARES]),
     "sessions": tuple([each.name for each in OF_SESSIONS]),
-    "sharegroup": (*[each.name for each in OF_SHAREGROUP], "InitializingEnds"),
+    "sharegroup": tuple([each.name for each in OF_SHAREGROUP]),
 }
 LIVENESS = {
     "ChangeResolved",
@@ -69,6 +69,7 @@ LIVENESS = {
     "EventuallyFullyReplicated",
     "EventuallyInSync",
     "EventuallyLeaderElected",
+    "InitializingEnds",
     "EventuallyWriteAccepted",
     "FollowedLeaderStays",
     "IsolatedLeaderResigns",

@@ -80,6 +80,10 @@ NUMBERS = {
     *("key", "keys", "removed", "value"),
     # Of share groups: offsets, an epoch that nothing counts, and numbers of deliveries.
     *("count", "done", "gap", "gap_end", "state_epoch"),
+    # Of share sessions: connections, which are counted, and offsets.
+    *("connection", "closed", "offsets", "refused", "restarts"),
+    # Of a share group's state: start offsets, and numbers of initializations.
+    *("requested", "told", "reached", "intent", "told_intent", "written"),
 }
 
 
