@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 
 def _planted(name: str) -> Plant:
-    plants = [*quorum.PLANTS, *partition.PLANTS, *partition.SCALA]
+    plants = [*quorum.PLANTS, quorum.FORGOTTEN, *partition.PLANTS, *partition.SCALA]
     return next(each for each in plants if each.name == name)
 
 

@@ -52,16 +52,9 @@ def test_the_test_fails_with_the_fault_and_passes_without(
     classes_with_fault = planted(fault.plant, kafka_sources, tmp_path)
     schedule, test = tmp_path / "run.moves", tmp_path / f"{fault.test.rpartition('.')[2]}.java"
     shutil.copy(Path(__file__).parent / "data" / f"{fault.schedule}.moves", schedule)
-    words = [
-        "witness",
-        "shrink",
-        str(schedule),
-        "--jars",
-        str(classes_with_fault),
-        "--junit-test",
-        str(test),
-    ]
-    done = CliRunner().invoke(cli, [*words, "--attempts", "1"])
+    words = ["witness", "shrink", str(schedule), "--junit-test", str(test)]
+    words += ["--jars", str(classes_with_fault), "--attempts", "1"]
+    done = CliRunner().invoke(cli, words)
     assert done.exit_code == 1, done.output
     text = test.read_text()
     assert "Licensed to the Apache Software Foundation" in text
