@@ -1,4 +1,4 @@
-"""Faults that Kafka's own tests of a class pass, each as a test that Kafka could merge."""
+"""Faults in Kafka's classes, each as a test that Kafka could merge; Kafka's own tests miss two."""
 
 from __future__ import annotations
 
