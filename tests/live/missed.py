@@ -1,4 +1,4 @@
-"""Faults in Kafka's classes with a schedule that shows them, and what Kafka's own tests see of them.
+"""Faults in Kafka's classes, each with a schedule, and what Kafka's own tests see of them.
 
 `.venv/bin/python -m tests.live.missed` runs Kafka's tests of their packages, first without a fault.
 """
@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import click
 
 from experiments.kafka_tests import jars, run_once
 from kraftcheck.kafka.witness.quorum import VOTERS
@@ -76,7 +78,7 @@ def planted(plant: Plant, unpacked: Path, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Prints of each fault which of Kafka's tests see it; names: of plants, all of the tables."""
+    """Print of each fault which of Kafka's tests see it; names: of plants, all of the tables."""
     plants = [_planted(each) for each in sys.argv[1:]] or [each.plant for each in FAULTS]
     with tempfile.TemporaryDirectory(prefix="missed-") as temporary:
         folder = Path(temporary)
@@ -90,7 +92,9 @@ def main() -> None:
             # Kafka has tests that give threads milliseconds: they fail on a busy machine anyway.
             busy = found.failed and run_once(own, jars(), place / "without").failed
             seen = found.failed - (busy or frozenset())
-            print(f"{plant.name}: {len(seen)} of {found.tests:,} tests see it: {sorted(seen)[:3]}")
+            click.echo(
+                f"{plant.name}: {len(seen)} of {found.tests:,} tests see it: {sorted(seen)[:3]}"
+            )
 
 
 if __name__ == "__main__":
