@@ -144,9 +144,10 @@ def _run(classes: Sequence[str], path: Sequence[str], reports: Path, due: frozen
 
 
 def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
+    """Runs test classes, and of names that end in .* all classes of the package."""
     words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
     words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
-    words += [word for each in classes for word in ("-c", each)]
+    words += [f"-p={each[:-2]}" if each.endswith(".*") else f"-c={each}" for each in classes]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = [
         case

@@ -1,4 +1,4 @@
-"""Java applications that know nothing of the kit, recorded by configuration and judged.
+"""Applications that know nothing of the kit, recorded by configuration and judged.
 
     .venv/bin/python -m experiments.recorded_applications [APPLICATION ...] [--seconds N]
 
@@ -10,6 +10,8 @@ three brokers that are killed one after the other:
 * transactional: a consumer and a transactional producer that copy a topic; the application is
   killed once, too;
 * streams: a Streams application, exactly once;
+* confluent: a producer of Python's confluent-kafka, with the plugin for librdkafka; it is killed
+  twice, too (`kill -9`);
 * doubled: the producer of `forgotten_batches` (Z141), whose broker is restarted;
 * doubled-control: the same, and nobody is restarted;
 * aborted: two transactional producers as in `bulk_copy` (Z140), while a follower is down that then
@@ -34,6 +36,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import confluent_kafka
 
 from experiments import bulk_copy, evidence, forgotten_batches
 from experiments.bulk_copy import HEIR, LEADER, THIRD
@@ -51,7 +54,7 @@ SETTLED_S: Final = 10.0
 GROUP: Final = {"group.id": "copy", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
 EXPECTED: Final = {
     **{"console": "holds", "verifiable": "holds", "transactional": "holds", "streams": "holds"},
-    **{"doubled": "violated", "doubled-control": "holds"},
+    **{"confluent": "holds", "doubled": "violated", "doubled-control": "holds"},
     **{"aborted": "violated", "aborted-control": "holds"},
 }
 
@@ -178,6 +181,28 @@ def streams(recorded: Recorded, seconds: float) -> str:
     return OUT
 
 
+def confluent(recorded: Recorded, seconds: float) -> str:
+    [library] = (
+        Path(confluent_kafka.__file__).parent.with_name("confluent_kafka.libs").glob("librdkafka-*")
+    )
+    plugin = recorded.folder / interceptor.PLUGIN
+    interceptor.build_plugin(library, plugin)
+    told = {
+        **{"bootstrap.servers": recorded.cluster.bootstrap, "enable.idempotence": "true"},
+        **{"plugin.library.paths": str(plugin), interceptor.PATH: str(recorded.history)},
+    }
+    words = [sys.executable, str(HERE / "send.py"), OUT]
+    words += [f"{name}={value}" for name, value in told.items()]
+    for _ in range(2):
+        process = subprocess.Popen(words)
+        try:
+            recorded.kill_in_turn(seconds / 2)
+        finally:
+            process.kill()
+            process.wait()
+    return OUT
+
+
 def doubled(recorded: Recorded, control: bool) -> str:
     told = interceptor.settings(interceptor.PRODUCER, recorded.history)
     own = [f"{name}={value}" for name, value in told.items()]
@@ -255,6 +280,7 @@ def tried(application: str, folder: Path, libraries: Path, seconds: float) -> st
             applications: Mapping[str, Any] = {
                 **{"console": console, "verifiable": verifiable},
                 **{"transactional": transactional, "streams": streams},
+                **{"confluent": confluent},
             }
             topic = applications[application](recorded, seconds)
         for each in (topic,) if alone else (IN, OUT):
@@ -278,7 +304,7 @@ def checked(history: Path) -> str:
 @click.option("--out", type=click.Path(path_type=Path), help="Keep histories in this folder.")
 @click_errors("recorded_applications")
 def main(applications: tuple[str, ...], seconds: float, out: Path | None) -> None:
-    """Record Java applications by configuration while brokers are killed, and judge them."""
+    """Record applications by configuration while brokers are killed, and judge them."""
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="recorded-") as temporary:
         place = out or Path(temporary)

@@ -36,8 +36,8 @@ SECTIONS: Final = (
     ("Python", (API, "tla_utils/README.md")),
     ("Finds", ("finds/",)),
     ("Bugs", ("docs/bugs.md", "docs/chaos.md", "docs/campaigns.md")),
-    ("Protocols and specifications", ("specs/", "docs/")),
     ("Measured", ("docs/measured/",)),
+    ("Protocols and specifications", ("specs/", "docs/")),
     ("The repository", ("",)),
 )
 """What each section lists: pages, and folders with all pages below that no section before has."""
@@ -75,7 +75,7 @@ def listed(pages: list[str]) -> list[dict[str, list[str]]]:
 
 
 def is_in(page: str, wanted: str) -> bool:
-    return page == wanted or (wanted == "" or wanted.endswith("/")) and page.startswith(wanted)
+    return page == wanted or ((wanted == "" or wanted.endswith("/")) and page.startswith(wanted))
 
 
 def settings(pages: list[str]) -> dict[str, Any]:

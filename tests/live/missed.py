@@ -1,14 +1,35 @@
-"""Faults in Kafka's classes that Kafka's own tests of the class pass, and the witness finds.
+"""Faults in Kafka's classes, each with a schedule, and what Kafka's own tests see of them.
 
-`python -m tests.live.missed` runs Kafka's tests on them (docs/measured/missed.md).
+`.venv/bin/python -m tests.live.missed` runs Kafka's tests of their packages, first without a fault.
 """
 
 from __future__ import annotations
 
+import sys
+import tempfile
+from pathlib import Path
 from typing import Final, NamedTuple
 
+import click
+
+from experiments.kafka_tests import jars, run_once
+from kraftcheck.kafka.witness.quorum import VOTERS
+from kraftcheck.reference.partition.protocol import PARTITION
 from tests.live import test_witness_partition as partition, test_witness_plants as quorum
-from tests.live.patched import Plant
+from tests.live.patched import Plant, compiled, edited, sources
+
+OWN: Final = {
+    "/raft/": ("org.apache.kafka.raft.*",),
+    "/controller/": ("org.apache.kafka.controller.*",),
+    "": (
+        *("kafka.cluster.PartitionTest", "kafka.cluster.PartitionLockTest"),
+        *("kafka.cluster.AssignmentStateTest", "kafka.server.ReplicaManagerTest"),
+        *("kafka.server.ReplicaManagerConcurrencyTest", "kafka.server.BrokerLifecycleManagerTest"),
+        *("kafka.server.ReplicaFetcherThreadTest", "kafka.server.AbstractFetcherThreadTest"),
+    ),
+}
+"""Kafka's tests, by what stands in the path of a class; the last ones are those of a broker."""
+ARTIFACTS: Final = ("kafka-raft", "kafka-server", "kafka-storage", "kafka-metadata")
 
 
 class Fault(NamedTuple):
@@ -16,24 +37,65 @@ class Fault(NamedTuple):
     schedule: str
     """The small one, in tests/live/data."""
     test: str
-    """The class that `witness shrink --junit-test` writes of it, in which package."""
+    """The class that `witness shrink --junit-test` writes of it."""
+    seen: str
+    """How many of Kafka's own tests fail with it, on 4.3.1."""
 
 
 def _planted(name: str) -> Plant:
-    plants = [*quorum.PLANTS, *partition.PLANTS, *partition.SCALA]
+    plants = [*quorum.PLANTS, quorum.FORGOTTEN, *partition.PLANTS, *partition.SCALA]
     return next(each for each in plants if each.name == name)
 
 
 FAULTS: Final = [
-    Fault(quorum.FORGOTTEN, "forgotten-vote", "org.apache.kafka.raft.ProspectiveVoteTest"),
+    Fault(
+        quorum.FORGOTTEN,
+        "forgotten-vote",
+        "org.apache.kafka.raft.ProspectiveVoteTest",
+        "0 of 1,233",
+    ),
     Fault(
         _planted("the controller does not compare partition epochs"),
         "stale-isr",
         "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 458",
     ),
     Fault(
         _planted("a proposed member is not waited for"),
         "unwaited-member",
         "kafka.cluster.PendingMemberTest",
+        "13 of 339",
     ),
 ]
+
+
+def planted(plant: Plant, unpacked: Path, folder: Path) -> Path:
+    """The classes with this fault."""
+    of = VOTERS.protocol.name if "/raft/" in plant.file else PARTITION.name
+    if plant.file.endswith(".java"):
+        return compiled([plant], unpacked, folder, of)[0]
+    return edited([plant], folder, of)[0]
+
+
+def main() -> None:
+    """Print of each fault which of Kafka's tests see it; names: of plants, all of the tables."""
+    plants = [_planted(each) for each in sys.argv[1:]] or [each.plant for each in FAULTS]
+    with tempfile.TemporaryDirectory(prefix="missed-") as temporary:
+        folder = Path(temporary)
+        unpacked = sources(folder, *ARTIFACTS)
+        for number, plant in enumerate(plants):
+            own = next(tests for part, tests in OWN.items() if part in plant.file)
+            place = folder / str(number)
+            place.mkdir()
+            classes = [str(planted(plant, unpacked, place))]
+            found = run_once(own, [*classes, *jars()], place / "with")
+            # Kafka has tests that give threads milliseconds: they fail on a busy machine anyway.
+            busy = found.failed and run_once(own, jars(), place / "without").failed
+            seen = found.failed - (busy or frozenset())
+            click.echo(
+                f"{plant.name}: {len(seen)} of {found.tests:,} tests see it: {sorted(seen)[:3]}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ LOGGING: Final = Path(__file__).resolve().parents[2] / "kraftcheck/kafka/live/ka
 JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 TOOLS: Final = "org.apache.kafka.tools"
 RECORDS: Final = 50
+SEND: Final = Path(__file__).resolve().parents[2] / "experiments/recorded/send.py"
 RETRIES: Final = {"retries": "2147483647", "enable.idempotence": "true"}
 
 
@@ -246,6 +248,32 @@ def test_librdkafka_goes_on_where_the_disk_is_full(
     report = kraftcheck.check(history, faults="clean", complete=True)
     assert report.verdict == "unknown"
     assert "could not write the file" in report.evidence[0]
+
+
+@only_correct
+def test_a_killed_client_of_librdkafka_leaves_a_file_that_is_read(
+    plugin: Path, process: Process, tmp_path: Path
+) -> None:
+    """What was acknowledged and is not in the file is said to be missing."""
+    process.cluster.create_topic("ck")
+    history = tmp_path / "history.jsonl"
+    config = {
+        **{"plugin.library.paths": str(plugin), interceptor.PATH: str(history)},
+        "bootstrap.servers": process.cluster.bootstrap_servers,
+    }
+    words = [sys.executable, str(SEND), "ck", *(f"{key}={value}" for key, value in config.items())]
+    running = subprocess.Popen(words)
+    end = time.monotonic() + 60
+    while time.monotonic() < end and acknowledged(history) < 200:
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    with history.open("ab") as file:
+        file.write(b'\n{"event":"acked","jvm":"')  # A line that the kill cut.
+    librdkafka(plugin, history, process.cluster, "ck")
+    report = kraftcheck.check(history, faults="clean", complete=True)
+    assert report.holds, report
+    assert "the last requests of 1 JVM" in str(report)
 
 
 def test_the_plugin_needs_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

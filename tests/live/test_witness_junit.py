@@ -1,11 +1,10 @@
-"""Faults that Kafka's own tests of a class pass, each as a test that Kafka could merge."""
+"""Faults in Kafka's classes, each as a test that Kafka could merge; Kafka's own tests miss two."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 import pytest
 from click.testing import CliRunner
@@ -16,14 +15,12 @@ from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
 from kraftcheck.kafka.witness import junit
 from kraftcheck.kafka.witness.junit.written import Wrong
-from kraftcheck.kafka.witness.quorum import VOTERS
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     ElectLeaders,
     SendHeartbeat,
 )
-from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.types import (
     BrokerOutcome,
     ControllerOutcome,
@@ -34,10 +31,8 @@ from kraftcheck.reference.partition.types import (
 from kraftcheck.reference.quorum.messages import FetchMaxWait, FetchRequest
 from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.reference.steered.moves import NodeStep
-from tests.live.missed import FAULTS, Fault
-from tests.live.patched import compiled, edited, sources
-
-ARTIFACTS: Final = ("kafka-raft", "kafka-server", "kafka-storage", "kafka-metadata")
+from tests.live.missed import ARTIFACTS, FAULTS, Fault, planted
+from tests.live.patched import sources
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +49,20 @@ def test_the_test_fails_with_the_fault_and_passes_without(
     fault: Fault, kafka_sources: Path, tmp_path: Path
 ) -> None:
     """Where it is a method of Kafka's own class, that class's other tests pass both times."""
-    of = VOTERS.protocol.name if "/raft/" in fault.plant.file else PARTITION.name
-    if fault.plant.file.endswith(".java"):
-        [planted] = compiled([fault.plant], kafka_sources, tmp_path, of)
-    else:
-        [planted] = edited([fault.plant], tmp_path, of)
+    classes_with_fault = planted(fault.plant, kafka_sources, tmp_path)
     schedule, test = tmp_path / "run.moves", tmp_path / f"{fault.test.rpartition('.')[2]}.java"
     shutil.copy(Path(__file__).parent / "data" / f"{fault.schedule}.moves", schedule)
-    words = ["witness", "shrink", str(schedule), "--jars", str(planted), "--junit-test", str(test)]
-    done = CliRunner().invoke(cli, [*words, "--attempts", "1"])
+    words = ["witness", "shrink", str(schedule), "--junit-test", str(test)]
+    words += ["--jars", str(classes_with_fault), "--attempts", "1"]
+    done = CliRunner().invoke(cli, words)
     assert done.exit_code == 1, done.output
     text = test.read_text()
     assert "Licensed to the Apache Software Foundation" in text
     classes = tmp_path / "classes"
     compiled_tests([test], classes, jars())
-    with_fault = run_once([fault.test], [str(classes), str(planted), *jars()], tmp_path / "with")
+    with_fault = run_once(
+        [fault.test], [str(classes), str(classes_with_fault), *jars()], tmp_path / "with"
+    )
     without = run_once([fault.test], [str(classes), *jars()], tmp_path / "without")
     assert with_fault.tests == without.tests >= 1
     assert len(with_fault.failed) == 1 and not without.failed

@@ -11,7 +11,7 @@ import pytest
 from tools import site
 
 ROOT = Path(__file__).resolve().parents[2]
-UV = [ROOT / ".venv/bin/uv", "run", "--quiet", "--isolated", "--no-project"]
+UV = [str(ROOT / ".venv/bin/uv"), "run", "--quiet", "--isolated", "--no-project"]
 
 
 def test_each_page_has_one_place() -> None:
@@ -37,7 +37,7 @@ def test_a_link_that_leads_nowhere_fails(
     (site.PAGES / "other.md").write_text("# Two\n\n## There\n")
     config = tmp_path / "mkdocs.yml"
     config.write_text(json.dumps(site.settings(["index.md", "other.md"])))
-    words = [*UV, "--with-requirements", ROOT / "requirements/site.txt", "mkdocs", "build"]
-    done = subprocess.run([*words, "--strict", "-f", config], capture_output=True, text=True)
+    words = [*UV, "--with-requirements", str(ROOT / "requirements/site.txt"), "mkdocs", "build"]
+    done = subprocess.run([*words, "--strict", "-f", str(config)], capture_output=True, text=True)
     assert (done.returncode == 0) == (link == "other.md#there"), done.stderr
     assert done.returncode == 0 or link in done.stderr

@@ -32,6 +32,7 @@ from kraftcheck.reference.steered.moves import NodeStep
 
 CONTEXT: Final = "ReplicationControlTestContext"
 LATER: Final = 1000
+_LINE: Final = "\n"
 _MESSAGES: Final = "org.apache.kafka.common.message"
 _ASSERTIONS: Final = "static org.junit.jupiter.api.Assertions"
 IMPORTS: Final = {
@@ -115,82 +116,33 @@ def _delivered(step: NodeStep, outcome: Outcome, result: str) -> Iterator[str]:
     m: Any = step.input
     answer: Any = next((each for each in outcome.sent if hasattr(each, "error")), None)
     place = step.constants.brokers.index
-    before = step.before
+    checks: list[str] = []
     match m:
         case RegisterBrokerRequest():
-            kind = "BrokerRegistrationReply"
-            call = [
-                "ctx.clusterControl.registerBroker(",
-                f"    new BrokerRegistrationRequestData().setBrokerId({m.source})",
-                "        .setClusterId(ctx.clusterControl.clusterId())",
-                f"        .setIncarnationId({_incarnation(m.source, m.incarnation)})",
-                f"        .setPreviousBrokerEpoch({_epoch(m.source, m.previous_epoch)})",
-                f"        .setLogDirs(List.of({_directory(m.source)}))",
-                "        .setFeatures(new BrokerRegistrationRequestData.FeatureCollection(",
-                "            QuorumFeatures.defaultSupportedFeatureMap(true).entrySet().stream()",
-                "                .map(each -> new BrokerRegistrationRequestData.Feature()",
-                "                    .setName(each.getKey())",
-                "                    .setMinSupportedVersion(each.getValue().min())",
-                "                    .setMaxSupportedVersion(each.getValue().max()))",
-                "                .iterator())),",
-                f"    {_epoch(m.source, before.offset)}, "
-                "ctx.featureControl.finalizedFeatures(Long.MAX_VALUE), true)",
-            ]
-            checks = []
+            kind, call = "BrokerRegistrationReply", _registration(m, step.before.offset)
         case HeartbeatRequest():
-            kind = "BrokerHeartbeatReply"
-            known = before.registrations[place(m.source)]
             epoch = _epoch(m.source, m.broker_epoch)
             yield f"ctx.clusterControl.trackBrokerHeartbeat({m.source}, {epoch});"
-            call = [
-                "ctx.replicationControl.processBrokerHeartbeat(",
-                f"    new BrokerHeartbeatRequestData().setBrokerId({m.source})"
-                f".setBrokerEpoch({epoch})",
-                f"        .setCurrentMetadataOffset({m.metadata_offset - 1}L)",
-                f"        .setWantFence({_bool(m.want_fence)})"
-                f".setWantShutDown({_bool(m.want_shut_down)}),",
-                f"    {known.record_offset}L)",
-            ]
+            known = step.before.registrations[place(m.source)]
+            kind, call = "BrokerHeartbeatReply", _heartbeat(m, epoch, known.record_offset)
             checks = [
                 f"{_asserts(answer.is_caught_up)}({result}.response().isCaughtUp());",
                 f"{_asserts(answer.is_fenced)}({result}.response().isFenced());",
                 f"{_asserts(answer.should_shut_down)}({result}.response().shouldShutDown());",
             ]
         case AlterPartitionRequest():
-            kind = "AlterPartitionResponseData"
-            isr = ",\n                ".join(
-                f"new BrokerState().setBrokerId({each.broker})"
-                f".setBrokerEpoch({_epoch(each.broker, each.epoch)})"
-                for each in m.isr
-            )
-            call = [
-                "ctx.replicationControl.alterPartition(",
-                "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
-                f"    new AlterPartitionRequestData().setBrokerId({m.source})"
-                f".setBrokerEpoch({_epoch(m.source, m.broker_epoch)})",
-                "        .setTopics(List.of(new TopicData().setTopicId(fooId).setPartitions("
-                "List.of(new PartitionData()",
-                f"            .setPartitionIndex(0).setLeaderEpoch({m.leader_epoch})"
-                f".setPartitionEpoch({m.partition_epoch})",
-                f"            .setLeaderRecoveryState({_recovery(m.recovering)}.value())",
-                "            .setNewIsrWithEpochs(List.of(",
-                f"                {isr})))))))",
-            ]
+            kind, call = "AlterPartitionResponseData", _proposal(m)
             partition = f"{result}.response().topics().get(0).partitions().get(0)"
             checks = [f"assertEquals(Errors.{answer.error}.code(), {partition}.errorCode());"]
-            if answer.error not in ("NONE", "STALE_BROKER_EPOCH"):
-                answer = None  # Of the partition, in a response that is none.
+            if answer.error != "STALE_BROKER_EPOCH":
+                answer = None  # The error is that of the partition, in a response without one.
         case SessionTimeout():
-            epoch = before.registrations[place(m.broker)].epoch
+            epoch = step.before.registrations[place(m.broker)].epoch
             yield "ctx.clusterControl.heartbeatManager().tracker().updateContactTime("
             yield f"    new BrokerIdAndEpoch({m.broker}, {_epoch(m.broker, epoch)}), 0);"
-            kind, call, checks = (
-                "Boolean",
-                ["ctx.replicationControl.maybeFenceOneStaleBroker()"],
-                [],
-            )
+            kind, call = "Boolean", ["ctx.replicationControl.maybeFenceOneStaleBroker()"]
         case ElectLeaders("ONLINE"):
-            # Nobody asks for one: it follows when a broker comes or goes.
+            # Nobody requests one: it follows when a broker comes or goes.
             yield f"List<ApiMessageAndVersion> {result} = new ArrayList<>();"
             yield "ctx.replicationControl.generateLeaderAndIsrUpdates("
             yield f'    "test", NO_LEADER, NO_LEADER, NO_LEADER, {result},'
@@ -198,15 +150,7 @@ def _delivered(step: NodeStep, outcome: Outcome, result: str) -> Iterator[str]:
             yield f"ctx.replay({result});"
             return
         case ElectLeaders():
-            kind = "ElectLeadersResponseData"
-            call = [
-                "ctx.replicationControl.electLeaders(",
-                "    new ElectLeadersRequestData().setElectionType("
-                f"ElectionType.{m.election}.value)",
-                "        .setTopicPartitions(new TopicPartitionsCollection(List.of(new "
-                "TopicPartitions()",
-                '            .setTopic("foo").setPartitions(List.of(0))).iterator())))',
-            ]
+            kind, call = "ElectLeadersResponseData", _election(m)
             needed = "NotEquals" if not outcome.ignored else "Equals"
             checks = [
                 f"assert{needed}(ELECTION_NOT_NEEDED.code(), {result}.response()",
@@ -220,18 +164,79 @@ def _delivered(step: NodeStep, outcome: Outcome, result: str) -> Iterator[str]:
             raise refused(CONTEXT, render_input(m))
     if answer is not None and answer.error != "NONE":
         yield f"assertEquals(Errors.{answer.error}, Errors.forException(assertThrows("
-        yield "    ApiException.class, () -> " + call[0]
+        yield f"    ApiException.class, () -> {call[0]}"
         yield from (f"    {line}" for line in call[1:-1])
-        yield f"    {call[-1]})));" if len(call) > 1 else ")));"
+        yield f"    {call[-1]})));"
         return
-    yield f"ControllerResult<{kind}> {result} = {call[0]}" + (";" if len(call) == 1 else "")
-    yield from call[1:-1]
-    if len(call) > 1:
-        yield f"{call[-1]};"
+    yield from f"ControllerResult<{kind}> {result} = {_LINE.join(call)};".split(_LINE)
     yield f"ctx.replay({result}.records());"
     yield from checks
     if isinstance(m, HeartbeatRequest):
         yield from _shutting_down(m.source, outcome.row, place(m.source))
+
+
+def _registration(m: RegisterBrokerRequest, epoch: int) -> list[str]:
+    """epoch: the broker's new one."""
+    return [
+        "ctx.clusterControl.registerBroker(",
+        f"    new BrokerRegistrationRequestData().setBrokerId({m.source})",
+        "        .setClusterId(ctx.clusterControl.clusterId())",
+        f"        .setIncarnationId({_incarnation(m.source, m.incarnation)})",
+        f"        .setPreviousBrokerEpoch({_epoch(m.source, m.previous_epoch)})",
+        f"        .setLogDirs(List.of({_directory(m.source)}))",
+        "        .setFeatures(new BrokerRegistrationRequestData.FeatureCollection(",
+        "            QuorumFeatures.defaultSupportedFeatureMap(true).entrySet().stream()",
+        "                .map(each -> new BrokerRegistrationRequestData.Feature()",
+        "                    .setName(each.getKey())",
+        "                    .setMinSupportedVersion(each.getValue().min())",
+        "                    .setMaxSupportedVersion(each.getValue().max()))",
+        "                .iterator())),",
+        f"    {_epoch(m.source, epoch)}, "
+        "ctx.featureControl.finalizedFeatures(Long.MAX_VALUE), true)",
+    ]
+
+
+def _heartbeat(m: HeartbeatRequest, epoch: str, registered: int) -> list[str]:
+    """registered: at which offset of the metadata the broker is."""
+    return [
+        "ctx.replicationControl.processBrokerHeartbeat(",
+        f"    new BrokerHeartbeatRequestData().setBrokerId({m.source}).setBrokerEpoch({epoch})",
+        f"        .setCurrentMetadataOffset({m.metadata_offset - 1}L)",
+        f"        .setWantFence({_bool(m.want_fence)}).setWantShutDown({_bool(m.want_shut_down)}),",
+        f"    {registered}L)",
+    ]
+
+
+def _proposal(m: AlterPartitionRequest) -> list[str]:
+    """An ISR that a leader proposes."""
+    isr = ",\n                ".join(
+        f"new BrokerState().setBrokerId({each.broker})"
+        f".setBrokerEpoch({_epoch(each.broker, each.epoch)})"
+        for each in m.isr
+    )
+    return [
+        "ctx.replicationControl.alterPartition(",
+        "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
+        f"    new AlterPartitionRequestData().setBrokerId({m.source})"
+        f".setBrokerEpoch({_epoch(m.source, m.broker_epoch)})",
+        "        .setTopics(List.of(new TopicData().setTopicId(fooId).setPartitions("
+        "List.of(new PartitionData()",
+        f"            .setPartitionIndex(0).setLeaderEpoch({m.leader_epoch})"
+        f".setPartitionEpoch({m.partition_epoch})",
+        f"            .setLeaderRecoveryState({_recovery(m.recovering)}.value())",
+        "            .setNewIsrWithEpochs(List.of(",
+        f"                {isr})))))))",
+    ]
+
+
+def _election(m: ElectLeaders) -> list[str]:
+    """As an administrator requests it."""
+    return [
+        "ctx.replicationControl.electLeaders(",
+        f"    new ElectLeadersRequestData().setElectionType(ElectionType.{m.election}.value)",
+        "        .setTopicPartitions(new TopicPartitionsCollection(List.of(new TopicPartitions()",
+        '            .setTopic("foo").setPartitions(List.of(0))).iterator())))',
+    ]
 
 
 def _shutting_down(broker: int, row: Any, at: int) -> Iterator[str]:
