@@ -20,7 +20,7 @@
 (*   acks       acknowledged by the application, and not sent               *)
 (*   sent       acknowledged by the request under way                       *)
 (*   done       whose acknowledgement succeeded, as the application knows   *)
-(*   failed     of which the application was told an error                  *)
+(*   failed     whose error the application knows                           *)
 (*   closed     whether it is closed                                        *)
 (*                                                                          *)
 (* What a share partition does with acknowledgements is in specs/shares:    *)
@@ -213,7 +213,7 @@ Answered(row, refused) ==
   [row EXCEPT !.epoch = @ + 1, !.request = "None", !.acks = AcksAfterResponse(row), !.sent = {},
               !.done = @ \cup (row.sent \ failed), !.failed = @ \cup failed]
 
-(* SH53.  The request failed as a whole: the session begins anew.           *)
+(* SH53.  The request failed as a whole: the session begins again.          *)
 Reset(row) ==
   LET after == [row EXCEPT !.epoch = 0, !.request = "None"] IN
   IF FailsOnError(row) THEN [after EXCEPT !.sent = {}, !.failed = @ \cup row.sent] ELSE after

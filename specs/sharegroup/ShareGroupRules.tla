@@ -34,8 +34,7 @@ AlteredEpoch(row) == row.epoch + 1
 (* SH46.  An initialization without an answer is requested again.           *)
 RetriesInitialize(row) == TRUE
 
-(* SH49.  The stored state is deleted with the group, whoever subscribes to *)
-(* its topics.                                                              *)
+(* SH49.  The stored state is deleted with the group, for all its topics.   *)
 DeletesState(row) == TRUE
 
 -----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 ----------------------------- MODULE SessionBugs ------------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by the numbers of bugs.toml in the reference. Each operator  *)
+(* of a bug has the name of the operator that it replaces, and the number.  *)
 EXTENDS SessionRules
 
 (* Z440 (Apache Kafka): a broker handles a request whose connection is      *)

@@ -1,6 +1,6 @@
 ---------------------------- MODULE ShareGroupBugs ----------------------------
-(* Known bugs, by the numbers of bugs.toml in the reference: what each of   *)
-(* them puts in the place of an operator is named after both.               *)
+(* Known bugs, by the numbers of bugs.toml in the reference. Each operator  *)
+(* of a bug has the name of the operator that it replaces, and the number.  *)
 EXTENDS ShareGroupRules
 
 (* Z450 (KAFKA-20742): a partition that is added to a topic begins at the   *)

@@ -31,7 +31,7 @@ MCSpec == MCInit /\ [][MCNext]_mcVars
 (* Bounds: what has more is not followed.                                   *)
 WithinNetwork == Cardinality(network) <= MaxUnderWay
 
-(* Fairness is asked of retries, and of requests and responses.             *)
+(* Retries, requests and responses are fair.                                *)
 Wanted(name, Action) == name \notin Unfair /\ Lossless(Action)
 OfGroup == {"InitializeState", "InitializeStateResponse", "DeleteState", "DeleteStateResponse"}
 LiveSpec ==
