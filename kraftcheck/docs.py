@@ -267,7 +267,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 PAGES = (
     *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
-    *("docs/witness-classes.md", "docs/tables.md", "docs/shares.md"),
+    *("docs/witness-classes.md", "docs/tables.md", "docs/shares.md", "docs/share-bugs.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

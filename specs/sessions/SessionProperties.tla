@@ -53,9 +53,10 @@ AckIsNotLostStep ==
   \A n \in Members : clients[n].acks \cup clients[n].sent \subseteq AckedBy(clients'[n])
 AckIsNotLost == [][AckIsNotLostStep]_vars
 
+EndsNow(n) == broker.sessions[n].epoch # 0 /\ broker'.sessions[n].epoch = 0
+
 (* A session ends with its own connection, or by its consumer's last        *)
 (* request. Misses: a session that never ends.                              *)
-EndsNow(n) == broker.sessions[n].epoch # 0 /\ broker'.sessions[n].epoch = 0
 SessionEndsWithConnectionStep ==
   \A n \in Members : EndsNow(n) /\ broker'.restarts = broker.restarts =>
     broker'.closed[n] >= broker.sessions[n].connection
