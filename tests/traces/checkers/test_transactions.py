@@ -232,6 +232,18 @@ BAD["input-skipped"].lines = [
 ]
 
 
+def test_a_value_of_two_transactions_leaves_open_whose_record_was_read(tmp_path: Path) -> None:
+    told = Told()
+    for txn in (1, 2):
+        told.op(txn, "begin", txn=str(txn))
+        told.op(txn, "send", "[[:send 0 1]]", txn=str(txn), outcome="info")
+        told.op(txn, "end", ":commit", txn=str(txn), outcome="info")
+    told.poll(9, "{0 [[0 1]]}", "{0 0}", "{0 2}")
+    report = told.report(tmp_path / "history.edn")
+    assert report.verdict == "unknown"
+    assert "a value was sent more than once in transactions" in str(report)
+
+
 def test_every_name_is_planted() -> None:
     assert set(BAD) == set(ACROSS)
 
