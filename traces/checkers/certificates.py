@@ -178,19 +178,20 @@ def _future(judgement: Judgement, segment: int, read: int) -> Certificate:
 
 
 def _hole(kind: str, judgement: Judgement, segment: int, slot: int) -> Certificate:
-    """An offset that nobody can have filled; the operation whose end bounds it, if it has one."""
+    """An offset that nobody can have filled; the operation whose end bounds it."""
     records, batch = judgement.records, judgement.batch
     place = int(records.offset[slot])
     bound = int(judgement.scan.latest[slot])
     holder = _bounded_by(judgement, segment, slot, bound)
-    operations = () if holder is None else (holder,)
-    sentence = f"offset {place} must hold a record, and no append is left that can have written it"
-    if holder is not None:
-        sentence += f" before operation {holder} was over"
-    return _certificate(batch, segment, kind, operations, sentence)
+    sentence = (
+        f"offset {place} must hold a record, and no append is left that can have written it "
+        f"before operation {holder} was over"
+    )
+    return _certificate(batch, segment, kind, (holder,), sentence)
 
 
-def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> int | None:
+def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> int:
+    """A log without gaps ends where an append was acknowledged, or a read has proved an end."""
     records, batch = judgement.records, judgement.batch
     end = int(records.base[segment + 1])
     at = slot + np.flatnonzero(records.end[slot:end] == bound)
@@ -206,7 +207,7 @@ def _bounded_by(judgement: Judgement, segment: int, slot: int, bound: int) -> in
     if len(found):
         return int(batch.reads.operation[found[0]])
     at = slot + np.flatnonzero(records.owner[slot:end] >= 0)
-    return int(batch.appends.operation[records.owner[at[0]]]) if len(at) else None
+    return int(batch.appends.operation[records.owner[at[0]]])
 
 
 def _start(judgement: Judgement, segment: int, read: int) -> Certificate:

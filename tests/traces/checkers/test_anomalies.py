@@ -132,6 +132,12 @@ def test_every_name_is_planted_and_has_a_meaning() -> None:
     assert not set(JEPSEN) & set(OURS) and len(NAMES) == len(set(NAMES))
 
 
+def test_values_of_one_offset_are_told_together() -> None:
+    found = anomalies(made(*((at, send(value, at // 2)) for at, value in enumerate("abcd"))))
+    told = found.certificates("inconsistent-offsets", 0)
+    assert {each.operations for each in told} == {(0, 1), (2, 3)}
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_anomaly_is_found(name: str) -> None:
     history = made(*PLANTED[name])

@@ -51,7 +51,7 @@ PLANTED = {
     "causal-cycle": "0r x1; 0w y1; 1r y1; 1w x1",
     "read-your-writes": "0w x1; 0w x2; 0r x1",
     "monotonic-reads": "0w x1; 0w x2; 1r x2; 1r x1",
-    "monotonic-writes": "0w x1; 0w y1; 1r y1; 1r x-",
+    "monotonic-writes": "0w z1; 0w x1; 0w y1; 1r y1; 1r x-",
     "writes-follow-reads": "0w x1; 2r x1; 2w y1; 1r y1; 1r x-",
 }
 

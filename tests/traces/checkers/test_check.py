@@ -16,6 +16,7 @@ from kraftcheck.reference.clients.promises import (
 )
 from kraftcheck.traces.checkers import columns
 from kraftcheck.traces.checkers.assessment import assess
+from kraftcheck.traces.checkers.check import configuration_in
 from kraftcheck.traces.checkers.columns import from_history
 from kraftcheck.traces.checkers.models import Register
 from kraftcheck.traces.history import History, HistoryError, Operation
@@ -48,6 +49,10 @@ def by_process(*calls: Operation) -> History:
     """In the order in which they are given, of the processes that they say."""
     numbered = (msgspec.structs.replace(each, index=at, group=at) for at, each in enumerate(calls))
     return msgspec.structs.replace(STALE, operations=tuple(numbered))
+
+
+def test_only_of_transactions_the_committed_is_read() -> None:
+    assert configuration_in(STALE).isolation == Configuration().isolation == "read_uncommitted"
 
 
 def test_a_log_that_holds() -> None:
