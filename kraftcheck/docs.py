@@ -266,7 +266,7 @@ PARTS: dict[str, Callable[[], str]] = {
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories.md"),
+    *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories-reference.md"),
     *("docs/witness-classes.md", "docs/tables.md", "docs/shares.md", "docs/share-bugs.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.

@@ -119,7 +119,7 @@ class Rows(NamedTuple):
 def taken(rows: Rows, at: Ints) -> Rows:
     """Some of the rows."""
     places, counts = places_of(rows, at)
-    columns = {
+    columns: dict[str, Any] = {
         name: column._replace(codes=column.codes[at]) if isinstance(column, Words) else column[at]
         for name, column in rows._asdict().items()
         if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets")

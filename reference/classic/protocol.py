@@ -39,10 +39,9 @@ from kraftcheck.reference.classic.types import (
     Constants,
     initial_coordinator,
 )
-from kraftcheck.reference.kit.membership import MODEL, Membership
+from kraftcheck.reference.kit.membership import Membership
 from kraftcheck.reference.kit.protocol import (
     ByNode,
-    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -132,7 +131,6 @@ MEMBERSHIP: Final = Membership(
     has=lambda row: row.owned,
     loses=_loses,
     given=_given,
-    promised=lambda constants: constants.max_coordinators <= 2,
     by_generation=True,
 )
 
@@ -163,7 +161,7 @@ CLASSIC: Final = Protocol(
         local=_local,
         properties=PROPERTIES,
         unpromised=unpromised,
-        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.operations),
+        promises=MEMBERSHIP.promise(),
         moves=(150, 300),
         at_once=lambda message: isinstance(message, REQUESTS),
         disturbances={

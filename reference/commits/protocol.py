@@ -46,12 +46,11 @@ from kraftcheck.reference.groups.messages import (
     Subscribe,
     Unsubscribe,
 )
-from kraftcheck.reference.kit.membership import MODEL, happened
+from kraftcheck.reference.kit.membership import happened
 from kraftcheck.reference.kit.protocol import (
     Answered,
     Asked,
     ByNode,
-    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -204,7 +203,7 @@ COMMITS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=groups.unpromised,
-        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.operations),
+        promises=MEMBERSHIP.promise(),
         at_once=lambda message: isinstance(
             message,
             GroupHeartbeat

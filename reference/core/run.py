@@ -56,6 +56,8 @@ class ObjectClients:
 
     def hear(self, time: int, constants: Any, step: Step) -> None:
         """A step was taken."""
+        if self._promise is not None and self._promise.until(step.after.node, step.after.row):
+            self._promise = None
         if self._promise is None:
             return
         outcome = Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)

@@ -102,10 +102,9 @@ from kraftcheck.reference.groups.types import (
     initial_loader,
     initial_migration,
 )
-from kraftcheck.reference.kit.membership import MODEL, Membership
+from kraftcheck.reference.kit.membership import Membership
 from kraftcheck.reference.kit.protocol import (
     ByNode,
-    ClientPromise,
     CoordinatorLog,
     Handlers,
     NodeKind,
@@ -399,8 +398,6 @@ MEMBERSHIP: Final = Membership(
     has=has,
     loses=lambda input: isinstance(input, GroupHeartbeatResponse) and input.error != "NONE",
     given=given,
-    # What the second coordinator answered without a record, the first one may undo.
-    promised=lambda constants: constants.max_coordinators <= 2 and not constants.static,
 )
 
 
@@ -445,7 +442,7 @@ GROUPS: Final = Protocol(
         properties=PROPERTIES,
         moves=(300, 600),
         unpromised=unpromised,
-        promises=ClientPromise(lambda: MODEL, MEMBERSHIP.operations),
+        promises=MEMBERSHIP.promise(),
         at_once=lambda message: isinstance(message, GroupHeartbeat),
         disturbances={
             GroupSessionTimeout: (0, 20, 100),

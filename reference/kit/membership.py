@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.reference.kit.protocol import Answered, Asked, Outcome
+from kraftcheck.reference.kit.protocol import Answered, Asked, ClientPromise, Outcome
 
 MODEL: Final = "group-partition"
 """By which such histories are judged."""
@@ -34,17 +34,24 @@ class Membership(NamedTuple):
     """Whether an input tells a member that it has lost what it had."""
     given: Callable[[Any], Iterable[Collection[int] | None]]
     """By a record of the coordinator's log, what each member has; None: it is none."""
-    promised: Callable[[Any], bool]
-    """Under which constants anything is promised to members."""
     by_generation: bool = False
     """What a record of the log leaves out, its member gives up later, when it joins again."""
     more: Mapping[type[Any], Callable[[Any, int, Any, Any, Outcome], Told]] = {}
     """By input of a member, what else is told, as `operations` has it."""
 
+    def promise(self) -> ClientPromise:
+        """What is promised until a third broker coordinates.
+
+        What the second one answered without a record, the first one may undo if it comes back.
+        """
+        return ClientPromise(
+            lambda: MODEL,
+            self.operations,
+            until=lambda node, row: node == self.coordinator and row.leader_epoch > 2,
+        )
+
     def operations(self, constants: Any, node: int, row: Any, input: Any, outcome: Outcome) -> Told:
         """What a step tells."""
-        if not self.promised(constants):
-            return
         if node == self.coordinator:
             yield from self._of_log(constants, row.log, outcome.row.log)
         elif node in constants.members:

@@ -278,6 +278,8 @@ class ClientPromise(NamedTuple):
     """What a step tells of clients, in its order, of the constants, the node, its row before, the
     input and the outcome.
     """
+    until: Callable[[int, Any], bool] = lambda node, row: False
+    """By a node's row, whether nothing is promised from then on, so that nothing more is told."""
 
 
 class Calm(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = ("docs/histories.md",)
+PAGES = ("docs/histories.md", "docs/histories-reference.md")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -16,7 +16,7 @@ def test_examples_say_the_truth(
 ) -> None:
     monkeypatch.chdir(repo_root)
     found = doctest.testfile(str(repo_root / page), module_relative=False, encoding="utf-8")
-    assert found.attempted >= 10 and found.failed == 0
+    assert found.attempted >= 5 and found.failed == 0
 
 
 def test_an_example_that_lies_is_noticed(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from kraftcheck.traces.checkers.columns import Flags, Ints, batches_of, indices,
 from kraftcheck.traces.checkers.coordinated import group_log
 from kraftcheck.traces.checkers.findings import Across, Broken
 from kraftcheck.traces.checkers.groups import judged as rebalanced
-from kraftcheck.traces.checkers.members import members_of
+from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
@@ -159,16 +159,7 @@ def check_log(
         report = replace(_with(report, found, count), transactions=count)
     members = members_of(once)
     if members is not None:
-        among = rebalanced(
-            members,
-            promise,
-            level=level,
-            reset=configuration.reset,
-            within=None if unit is None else int(unit * configuration.rebalance_s),
-            log=group_log(groups) if groups else None,
-            replaced=configuration.compaction != "none",
-            real_time=real_time,
-        )
+        among = _of_groups(members, promise, configuration, unit, level, groups, real_time)
         report = _with(report, among, len(members.spans.place))
     if sharing is not None:
         sharing = sharing._replace(sent=sent_in(once, logs))
@@ -180,6 +171,28 @@ def check_log(
         )
         report = _with(report, among, sum(map(len, sharing.records.values())))
     return report
+
+
+def _of_groups(
+    members: Members,
+    promise: Promise,
+    configuration: Configuration,
+    unit: int | None,
+    level: Level | None,
+    groups: Sequence[Entry],
+    real_time: bool,
+) -> Across:
+    """unit: how many of the history's times are a second; None: it has none."""
+    return rebalanced(
+        members,
+        promise,
+        level=level,
+        reset=configuration.reset,
+        within=None if unit is None else int(unit * configuration.rebalance_s),
+        log=group_log(groups) if groups else None,
+        replaced=configuration.compaction != "none",
+        real_time=real_time,
+    )
 
 
 def _with(report: Report, found: Across, operations: int) -> Report:

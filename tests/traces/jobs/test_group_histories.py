@@ -40,6 +40,24 @@ def test_correct_runs_hold(scenario: str) -> None:
     )
 
 
+def test_histories_of_static_members_hold() -> None:
+    options = {"static": ((1, 2),), "members": [1, 2, 3], "max_coordinators": 2}
+    part = simulate_part("groups", 5, 0, 20, None, options)
+    verdicts = judge_histories("groups", part.tables["runs"]).verdicts
+    assert set(verdicts["verdict"].to_pylist()) == {HOLDS}
+    assert len(set(verdicts["run"].to_pylist())) > 15
+
+
+def test_nothing_is_told_after_a_third_broker_coordinates() -> None:
+    told: dict[int, list[int]] = {}
+    for most in (2, 4):
+        options = {"max_coordinators": most, "move_coordinator": 100}
+        runs = simulate_part("commits", 5, 0, 20, None, options).tables["runs"]
+        told[most] = [len(each) for each in runs["history"].to_pylist()]
+    assert min(sum(each) for each in told.values()) > 0
+    assert sum(told[4]) < sum(told[2]) and sum(map(bool, told[4])) > 15
+
+
 @pytest.mark.parametrize(("bug", "anomaly"), SEEN.items())
 def test_a_bug_is_seen_and_the_run_without_it_holds(bug: str, anomaly: str) -> None:
     hunt = hunt_of(known_bug(bug))
