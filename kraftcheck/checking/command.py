@@ -51,6 +51,7 @@ HERE_S = 1.0
 """Starting processes takes about a second, which few small files are not worth."""
 TASKS, SHARE = 64, 32
 """Most tasks of a Spark job, and most files of a task, since a task costs some milliseconds."""
+KILLED = "its process died: out of memory, or killed"
 
 
 class Source(NamedTuple):
@@ -275,8 +276,7 @@ def _one_by_one(work: partial[Outcome], sources: list[Source]) -> Iterator[tuple
             with ProcessPoolExecutor(1, WORKERS, exits.leave_workers_at_once) as pool:
                 yield source, pool.submit(work, source).result()
         except BrokenProcessPool:
-            reason = "its process died: out of memory, or killed"
-            yield source, Outcome((_unknown(source, reason),))
+            yield source, Outcome((_unknown(source, KILLED),))
 
 
 def _on_spark(
@@ -325,9 +325,9 @@ def _judged_by(
     task = partial(_judge_share, work, tuple(job), tasks)
     try:
         rows = place.run(task, tasks, schema, told).sort_by("source")
-    except WorkerDied as error:
+    except WorkerDied:
         if len(job) == 1:
-            yield Outcome((_unknown(job[0], f"its process died: {error}"),))
+            yield Outcome((_unknown(job[0], KILLED),))
             return
         middle = len(job) // 2
         for half in (job[:middle], job[middle:]):

@@ -50,6 +50,10 @@ HERE_S = 2.0
 class WorkerDied(ToolError):
     """A task was given up because the processes that worked on it died."""
 
+    def __init__(self, said: str = "") -> None:
+        what = "a worker process died (out of memory, or killed); finished parts are kept"
+        super().__init__(f"{what}; {said}" if said else what)
+
 
 class Backend(Protocol):
     """What a job needs of the place where it runs."""
@@ -105,9 +109,7 @@ class Pool:
             with nullcontext(self.held) if self.held else self._executor(most) as pool:
                 yield pool
         except BrokenProcessPool:
-            raise WorkerDied(
-                "a worker process died (out of memory, or killed); finished parts are kept"
-            ) from None
+            raise WorkerDied from None
 
     def _executor(self, most: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(min(self.size, most), WORKERS, end_with_parent)
@@ -257,7 +259,9 @@ _RAISED = re.compile(r"^((?!java\.|org\.|py4j\.)[\w.]*(?:Error|Exception): .+)$"
 _LOST = re.compile(r"most recent failure: (?:Lost task [^:]*: )?(.+)")
 """What the last of several attempts ended with, of a task that Spark gave up."""
 
-_DIED = re.compile("Python worker exited unexpectedly|ExecutorLostFailure")
+_DIED = re.compile(
+    "Python worker exited unexpectedly|ExecutorLostFailure|Master removed our application"
+)
 
 
 def own_error(error: Exception) -> Exception:
@@ -268,6 +272,6 @@ def own_error(error: Exception) -> Exception:
         return (TraceError if found[1] == "TraceError" else ToolError)(found[2])
     lines = [line for line in text.splitlines() if line.strip()] or [repr(error)]
     said = [*_RAISED.findall(text)[-1:], *_LOST.findall(text), lines[0].strip()]
-    kind = WorkerDied if _DIED.search(said[0]) else ToolError
     why = said[0].partition(" Consider setting ")[0]
+    kind = WorkerDied if _DIED.search(why) else ToolError
     return kind(f"Spark failed: {why[:300]}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from kraftcheck.traces.jobs import backends
-from kraftcheck.traces.jobs.backends import Backend, Pool, Spark, own_error
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark, WorkerDied, own_error
 from kraftcheck.traces.jobs.session import spark_session
 from kraftcheck.traces.schema import TraceError
 from tla_utils.errors import ToolError
@@ -129,6 +129,21 @@ def test_a_task_that_spark_gave_up_says_why() -> None:
     own = own_error(Exception(said))
     why = "java.lang.RuntimeException: Stream '/files/x.zip' was not found."
     assert str(own) == f"Spark failed: {why}"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider"
+        " setting 'spark.python.worker.faulthandler.enabled'",
+        "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: lost",
+    ],
+)
+def test_workers_of_spark_that_die_are_told_with_what_is_kept(last: str) -> None:
+    said = f"Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3: {last}\n\tat"
+    own = own_error(Exception(f"An error occurred.\n: Job aborted: {said}"))
+    assert isinstance(own, WorkerDied) and "Consider" not in str(own)
+    assert str(own).startswith("a worker process died (out of memory, or killed); finished parts")
 
 
 def test_a_process_that_dies_is_an_error() -> None:

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RUNS = 24
-BUG = "Z58"
-"""Clients see it: histories are violated, by anomalies that their promise excludes."""
 VIEW = {"measures": "measures", "verdicts": "histories"}
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("sql") / "c"
-    own = (Configuration(name="partition", scenario="partition", bug=BUG),)
+    own = (Configuration(name="partition", scenario="partition"),)
     findings = campaign(folder, RUNS, own)
     assert findings is not None
     return folder, findings["configurations"][0]
@@ -116,8 +114,8 @@ def test_sql_finds_what_the_pool_found(
     folder, findings = found
     by_sql = answers(spark, folder)
     assert by_sql == as_found(findings)
-    assert {verdict for verdict, _ in by_sql["logs"]} >= {"holds", "violated"}
-    assert any(forbidden for _, _, forbidden, _ in by_sql["anomalies"])
+    assert len(by_sql["anomalies"]) > 1 and len(by_sql["levels"]) > 1
+    assert len(by_sql["batches"]) > 1 and len(by_sql["actions"]) > 10
 
 
 def test_a_row_that_is_lost_is_seen(
