@@ -21,7 +21,7 @@ GLOSSARY = "docs/glossary.md"
 SCREENS = 200
 """Lines of a guide: five screens. A reference is looked up, so it may be longer."""
 REFERENCES = {"bugs", "log-checker", "protocol-rules", "serve-reference", "tables"}
-REFERENCES |= {"histories", "witness-classes"}
+REFERENCES |= {"histories-reference", "witness-classes"}
 
 
 @pytest.mark.parametrize("page", docs.PAGES)

@@ -233,7 +233,7 @@ BAD["input-skipped"].lines = [
 
 
 def test_a_value_of_two_transactions_leaves_open_whose_record_was_read(tmp_path: Path) -> None:
-    told = Told()
+    told = Txns()
     for txn in (1, 2):
         told.op(txn, "begin", txn=str(txn))
         told.op(txn, "send", "[[:send 0 1]]", txn=str(txn), outcome="info")
@@ -245,7 +245,7 @@ def test_a_value_of_two_transactions_leaves_open_whose_record_was_read(tmp_path:
 
 
 def test_of_two_reads_of_a_circle_the_first_is_told(tmp_path: Path) -> None:
-    told, again = Told(), Told().poll(0, "{1 [[0 2]]}", "{1 0}", "{1 1}", txn="1").lines
+    told, again = Txns(), Txns().poll(0, "{1 [[0 2]]}", "{1 0}", "{1 1}", txn="1").lines
     told.lines = [*BAD["G1c"].lines[:-4], *again, *BAD["G1c"].lines[-4:]]
     once, twice = (each.report(tmp_path / "history.edn") for each in (BAD["G1c"], told))
     [first], [same] = ([e for e in of.anomalies if e.name == "G1c"] for of in (once, twice))
