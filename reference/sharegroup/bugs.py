@@ -24,8 +24,8 @@ class Z451AlteredEpochStays(ShareGroupRules):
 class Z452EqualEpochInitializesAgain(ShareGroupRules):
     __slots__ = ()
 
-    def initializes(self, store: ShareStore, epoch: int) -> bool:
-        return epoch >= store.state_epoch
+    def initializes(self, stored: ShareStore, epoch: int) -> bool:
+        return epoch >= stored.state_epoch
 
 
 class Z453EpochsBeginAnew(ShareGroupRules):
@@ -34,7 +34,7 @@ class Z453EpochsBeginAnew(ShareGroupRules):
     def first_epoch(self, row: ShareGroup) -> int:
         return 1
 
-    def epoch_after_delete(self, store: ShareStore) -> int:
+    def epoch_after_delete(self, stored: ShareStore) -> int:
         return 0
 
 

@@ -41,17 +41,17 @@ class ShareGroupRules:
 
     # --- The share coordinator
 
-    def initializes(self, store: ShareStore, epoch: int) -> bool:
+    def initializes(self, stored: ShareStore, epoch: int) -> bool:
         """Initialize once for each epoch.
 
         Kafka does so again for an equal epoch (SH35).
         """
-        return epoch > store.state_epoch
+        return epoch > stored.state_epoch
 
-    def epoch_after_delete(self, store: ShareStore) -> int:
+    def epoch_after_delete(self, stored: ShareStore) -> int:
         """A deleted key keeps its state epoch, so that late requests are fenced (SH41)."""
-        return store.state_epoch
+        return stored.state_epoch
 
-    def write_accepted(self, store: ShareStore, write: WriteState) -> bool:
+    def write_accepted(self, stored: ShareStore, write: WriteState) -> bool:
         """A write of an older state is refused (SH36)."""
-        return write.state_epoch >= store.state_epoch
+        return write.state_epoch >= stored.state_epoch

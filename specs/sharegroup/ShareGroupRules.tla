@@ -42,12 +42,12 @@ DeletesState(row) == TRUE
 
 (* SH35.  A state is initialized once for each epoch.  Kafka does so again  *)
 (* for an equal epoch.                                                      *)
-Initializes(store, epoch) == epoch > store.stateEpoch
+Initializes(stored, epoch) == epoch > stored.stateEpoch
 
 (* SH41.  A deleted key keeps its state epoch, so that late requests are    *)
 (* fenced.                                                                  *)
-EpochAfterDelete(store) == store.stateEpoch
+EpochAfterDelete(stored) == stored.stateEpoch
 
 (* SH36.  A write of an older state is refused.                             *)
-WriteAccepted(store, write) == write.stateEpoch >= store.stateEpoch
+WriteAccepted(stored, write) == write.stateEpoch >= stored.stateEpoch
 =============================================================================

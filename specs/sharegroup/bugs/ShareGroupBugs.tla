@@ -13,12 +13,12 @@ Z451_AlteredEpoch(row) == row.epoch
 
 (* Z452 (Apache Kafka): a late request to initialize with an equal epoch is *)
 (* accepted (SH35).                                                         *)
-Z452_Initializes(store, epoch) == epoch >= store.stateEpoch
+Z452_Initializes(stored, epoch) == epoch >= stored.stateEpoch
 
 (* Z453 (Apache Kafka): a group that is deleted and made again begins with  *)
 (* the same epochs (SH41, SH49).                                            *)
 Z453_FirstEpoch(row) == 1
-Z453_EpochAfterDelete(store) == 0
+Z453_EpochAfterDelete(stored) == 0
 
 (* Z454 (KAFKA-19204): a request to initialize that is lost is never made   *)
 (* again (SH46).                                                            *)
