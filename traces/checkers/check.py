@@ -37,7 +37,7 @@ from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
 from kraftcheck.traces.checkers.shares import as_fetches, judged as of_shares, sent_in, shares_of
-from kraftcheck.traces.checkers.transactions import transactions_of
+from kraftcheck.traces.checkers.transactions import Transactions, transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
 from kraftcheck.traces.history import CALLBACKS, SHARE_OPERATIONS, History
@@ -126,7 +126,6 @@ def check_log(
             # Only share groups read, and what they left out is judged with them.
             complete = False
         rows = rows_of(as_fetches(sharing.history))
-    replaced = configuration.compaction != "none"
     once, logs, transactions = rows, rows, None
     if rows.objects is not None or gaps:  # Only histories with gaps have transactions.
         told = history_of(rows)
@@ -142,18 +141,8 @@ def check_log(
         for batch in batches_of(logs, configuration.compaction)
     )
     if transactions is not None:
-        refused: Iterable[Broken] = ()
-        if unit is not None:
-            lasting = (configuration.transaction_s, configuration.ending_s)
-            limits = Limits(*(int(unit * each) for each in lasting))
-            refused = refusals(history_of(rows), limits)
-        found = judged(
-            transactions,
-            promise,
-            level=level,
-            complete=bool(complete),
-            replaced=replaced,
-            refused=refused,
+        found = _of_transactions(
+            transactions, rows, promise, configuration, level, bool(complete), unit
         )
         count = len(transactions.ends.number)
         report = replace(_with(report, found, count), transactions=count)
@@ -171,6 +160,31 @@ def check_log(
         )
         report = _with(report, among, sum(map(len, sharing.records.values())))
     return report
+
+
+def _of_transactions(
+    transactions: Transactions,
+    rows: Rows,
+    promise: Promise,
+    configuration: Configuration,
+    level: Level | None,
+    complete: bool,
+    unit: int | None,
+) -> Across:
+    """unit: how many of the history's times are a second; None: it has none."""
+    refused: Iterable[Broken] = ()
+    if unit is not None:
+        lasting = (configuration.transaction_s, configuration.ending_s)
+        limits = Limits(*(int(unit * each) for each in lasting))
+        refused = refusals(history_of(rows), limits)
+    return judged(
+        transactions,
+        promise,
+        level=level,
+        complete=complete,
+        replaced=configuration.compaction != "none",
+        refused=refused,
+    )
 
 
 def _of_groups(
