@@ -35,7 +35,10 @@ MOST_LINES = 10
 """That are printed of a verdict."""
 MOST_ERRORS = 5
 """Of brokers' logs, that are printed of a run."""
-_ERROR = re.compile(r"\[[^]]*\] ((?:ERROR|FATAL) .*)")
+ALIKE = 80
+"""Letters that errors have in common which are printed once."""
+_ERROR = re.compile(r"[\d:.]+ ((?:ERROR|FATAL) .*)")
+"""A line of a node's log, after its time."""
 Run = Callable[..., bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """As `click.option` makes it."""
@@ -223,7 +226,7 @@ def judge(folder: Path) -> None:
 def tell_errors(logs: Mapping[str, str]) -> None:
     """Print the errors that nodes have logged since they last started.
 
-    Of errors that differ in numbers alone it prints the first, and at most MOST_ERRORS in all.
+    Of errors that begin alike, but for numbers, it prints the first, and at most MOST_ERRORS in all.
 
     Args:
         logs: the text of each node's log, by its name.
@@ -232,9 +235,10 @@ def tell_errors(logs: Mapping[str, str]) -> None:
     for name, log in logs.items():
         for line in log.splitlines():
             if (found := _ERROR.match(line)) is not None:
-                first.setdefault(re.sub(r"\d+", "#", found[1]), f"{name}: {found[1]}")
+                alike = re.sub(r"\d+", "#", found[1])[:ALIKE]
+                first.setdefault(alike, f"{name}: {found[1]}")
     for error in [*first.values()][:MOST_ERRORS]:
-        click.echo(shorten(error, 300))
+        click.echo(shorten(error, 240))
     if len(first) > MOST_ERRORS:
         click.echo(f"and {len(first) - MOST_ERRORS} errors more in the nodes' logs")
 
