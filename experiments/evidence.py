@@ -226,7 +226,7 @@ def judge(folder: Path) -> None:
 def tell_errors(logs: Mapping[str, str]) -> None:
     """Print the errors that nodes have logged since they last started.
 
-    Of errors that begin alike, but for numbers, it prints the first, and at most MOST_ERRORS in all.
+    Errors that begin alike, but for numbers, are printed once, and at most MOST_ERRORS in all.
 
     Args:
         logs: the text of each node's log, by its name.
