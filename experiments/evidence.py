@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +33,12 @@ from kraftcheck.reference.clients.promises import Configuration
 _FOLDER = click.Path(path_type=Path)
 MOST_LINES = 10
 """That are printed of a verdict."""
+MOST_ERRORS = 5
+"""Of brokers' logs, that are printed of a run."""
+ALIKE = 80
+"""Letters that errors have in common which are printed once."""
+_ERROR = re.compile(r"[\d:.]+ ((?:ERROR|FATAL) .*)")
+"""A line of a node's log, after its time."""
 Run = Callable[..., bool]
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """As `click.option` makes it."""
@@ -215,6 +223,26 @@ def judge(folder: Path) -> None:
         click.echo(f"kraftcheck {verb} ends with {said.returncode}")
 
 
+def tell_errors(logs: Mapping[str, str]) -> None:
+    """Print the errors that nodes have logged since they last started.
+
+    Errors that begin alike, but for numbers, are printed once, and at most MOST_ERRORS in all.
+
+    Args:
+        logs: the text of each node's log, by its name.
+    """
+    first: dict[str, str] = {}
+    for name, log in logs.items():
+        for line in log.splitlines():
+            if (found := _ERROR.match(line)) is not None:
+                alike = re.sub(r"\d+", "#", found[1])[:ALIKE]
+                first.setdefault(alike, f"{name}: {found[1]}")
+    for error in [*first.values()][:MOST_ERRORS]:
+        click.echo(shorten(error, 240))
+    if len(first) > MOST_ERRORS:
+        click.echo(f"and {len(first) - MOST_ERRORS} errors more in the nodes' logs")
+
+
 def repeated(
     run: Run,
     times: int,
@@ -261,6 +289,7 @@ def repeated(
             closing.callback(cluster.down)
             cluster.begin()
             found = run(cluster, folder)
+            tell_errors({each.name: cluster.log(each.name) for each in cluster.state.nodes})
         judge(folder)
         shown += found
         click.echo(f"run {turn} of {times}: {'shown' if found else 'not shown'}\n")

@@ -93,3 +93,14 @@ def test_a_long_verdict_is_cut(
         f"and 2 lines more: kraftcheck check {tmp_path / HISTORY}",
         "kraftcheck check ends with 1",
     ]
+
+
+def test_errors_of_nodes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"10:00:0{n}.000 ERROR offset {n} is gone (kafka.A)" for n in range(5)]
+    lines += ["10:00:09.000 WARN slow (kafka.A)", "ERROR in a message"]
+    evidence.tell_errors({"b1": "\n".join(lines), "b2": lines[0]})
+    assert capsys.readouterr().out == "b1: ERROR offset 0 is gone (kafka.A)\n"
+    many = "\n".join(f"10:00:00.000 FATAL {'x' * n} (kafka.B)" for n in range(1, 9))
+    evidence.tell_errors({"b1": many})
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == evidence.MOST_ERRORS + 1 and told[-1].startswith("and 3 errors more")
