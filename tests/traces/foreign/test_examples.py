@@ -42,6 +42,7 @@ KINDS = (
         "ShareLeader",
         "ShareConsumer",
     ),
+    *("SessionBroker", "SessionClient", "ShareStore", "StateLeader", "ShareGroup"),
     "VoterSince41",
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}
