@@ -34,7 +34,6 @@ from kraftcheck.traces.formats.detect import Unrecognised
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.report.history_words import duration, ends, printable
 from kraftcheck.traces.report.judged import JudgedHistory, Refused
-from tla_utils.errors import ToolError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -293,6 +292,7 @@ def _on_spark(
         return
     # Late: few ask for Spark.
     from kraftcheck.conformance import backend_of
+    from tla_utils.errors import ToolError
 
     done = 0
     with backend_of("spark", master, 0) as place:

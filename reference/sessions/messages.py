@@ -73,6 +73,7 @@ class SessionAcknowledgeResponse(SessionMessage, frozen=True):
     epoch: int
     error: SessionError
     refused: SetOf[int]
+    """The acknowledged offsets that the member does not hold (INVALID_RECORD_STATE)."""
 
 
 class ConnectionClosed(SessionMessage, frozen=True):

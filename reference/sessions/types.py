@@ -37,6 +37,7 @@ class ShareSession(msgspec.Struct, frozen=True):
     epoch: int
     """Of the next request; 0: there is no session."""
     connection: int
+    """On which it began; 0: there is no session."""
 
 
 class SharedRecord(msgspec.Struct, frozen=True):
@@ -57,16 +58,19 @@ class SessionBroker(msgspec.Struct, frozen=True):
     """The broker (specs/sessions/SessionHandlers.tla)."""
 
     sessions: ByNode[ShareSession]
+    """Of each member."""
     closed: ByNode[int]
     """The last connection of each member whose end the broker has seen."""
     cells: tuple[SharedRecord, ...]
     restarts: int
+    """How often the broker has started again."""
 
 
 class SessionClient(msgspec.Struct, frozen=True):
     """A consumer (specs/sessions/SessionHandlers.tla)."""
 
     connection: int
+    """Its number; the first is 1."""
     epoch: int
     """Of the next request; 0 begins a session."""
     request: SessionRequest
@@ -81,6 +85,7 @@ class SessionClient(msgspec.Struct, frozen=True):
     failed: SetOf[Delivery]
     """It was told an error: the outcome is unknown."""
     closed: bool
+    """Whether the application has closed it."""
 
 
 INITIAL_CLIENT: Final = SessionClient(1, 0, "None", (), (), (), (), (), False)

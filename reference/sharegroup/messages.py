@@ -43,6 +43,7 @@ class InitializeState(StateMessage, frozen=True):
     """The state epoch, which is the group's epoch."""
     start: int
     intent: int
+    """The number of the initialization. Kafka's message does not have it; properties need it."""
 
 
 class InitializeStateResponse(StateMessage, frozen=True):
@@ -76,6 +77,7 @@ class ReadStateResponse(StateMessage, frozen=True):
     state_epoch: int
     start: int
     intent: int
+    """The number of the initialization. Kafka's message does not have it; properties need it."""
 
 
 class WriteState(StateMessage, frozen=True, order=True):
@@ -85,6 +87,7 @@ class WriteState(StateMessage, frozen=True, order=True):
     state_epoch: int
     start: int
     intent: int
+    """The number of the initialization. Kafka's message does not have it; properties need it."""
 
 
 class WriteStateResponse(StateMessage, frozen=True):

@@ -50,6 +50,7 @@ class ShareStore(msgspec.Struct, frozen=True):
     state_epoch: int
     leader_epoch: int
     intent: int
+    """The initialization that the state is of."""
     written: int
     """The intent of the last accepted write; 0: none since the initialization."""
 
@@ -62,6 +63,7 @@ class StateLeader(msgspec.Struct, frozen=True):
     state_epoch: int
     """As it was read."""
     intent: int
+    """The initialization that the state is of, as it was read."""
     start: int
     high_watermark: int
     pending: SetOf[WriteState]

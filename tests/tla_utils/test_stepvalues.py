@@ -37,6 +37,12 @@ encode = msgspec.msgpack.encode
 NUMBERS = (0, 1, -1, -32, -33, 127, 128, 255, 256, 65535, 65536, -128, -129, -32769, 2**31 - 1)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another test of this process may have played a TLC that cannot load the class."""
+    monkeypatch.setattr(tla_steps, "_cannot_load", {})
+
+
 def drawn(chance: random.Random, depth: int = 3) -> Value:
     """Sets and functions have members of one kind: TLC compares no others."""
     kind = chance.randrange(3 if depth == 0 else 8)

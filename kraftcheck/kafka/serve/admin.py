@@ -144,12 +144,9 @@ class Cluster:
         """Cuts a broker off from the other brokers and the controller; clients still reach it."""
         self.command("cut", broker=broker)
 
-    def heal(self, broker: int) -> None:
+    def join(self, broker: int) -> None:
         """End `isolate`."""
-        self.command("heal", broker=broker)
-
-    join = heal
-    """Its old name, for one more release."""
+        self.command("join", broker=broker)
 
     def reset_connection(
         self,

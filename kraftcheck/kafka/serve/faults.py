@@ -30,7 +30,7 @@ ON_REQUESTS: Final = ("reset", "delay", "answer")
 """What is done to a request itself."""
 UNDONE_BY: Final = {
     **{"kill": "restart", "stop": "restart"},
-    **{"cut": "heal", "pause": "resume", "stale": "fresh"},
+    **{"cut": "join", "pause": "resume", "stale": "fresh"},
 }
 """What ends after `lasts_ms`, if that is said."""
 _DOES: Final[Mapping[str, Callable[..., None]]] = {
@@ -42,13 +42,13 @@ _DOES: Final[Mapping[str, Callable[..., None]]] = {
     },
     **{"pause": ServedWorld.pause, "resume": ServedWorld.resume},
     "cut": lambda world, broker: world.cut(broker, False),
-    **dict.fromkeys(("heal", "join"), lambda world, broker: world.cut(broker, True)),
+    "join": lambda world, broker: world.cut(broker, True),
     "stale": lambda world, broker: world.tell(broker, False),
     "fresh": lambda world, broker: world.tell(broker, True),
 }
 ON_BROKERS: Final = tuple(_DOES)
-OF_ALL: Final = ("restart", "heal", "join")
-"""What may be done to all brokers at once. `join` is the old name of `heal`."""
+OF_ALL: Final = ("restart", "join")
+"""What may be done to all brokers at once."""
 CUTS: Final = ("before", "after", "within")
 _EVERY: Final = frozenset({"do", "when", "times", "lasts_ms"})
 _TOLD: Final[dict[str, Set[str]]] = {

@@ -498,7 +498,7 @@ def test_brokers_stop_and_start(cluster: Cluster) -> None:
     cluster.wait_for_isr("t", 0, 3)
     cluster.isolate(leader)
     cluster.wait_for_isr("t", 0, 2)
-    cluster.heal(leader)
+    cluster.join(leader)
     cluster.wait_for_isr("t", 0, 3)
     with pytest.raises(CommandError, match="no broker 9"):
         cluster.kill(9)
@@ -807,7 +807,7 @@ def test_scenario(kafka_cluster, again):
 
 PLANNED = """
 def test_plan(kafka_cluster, kafka_plan):
-    assert [move["do"] for move in kafka_plan("plan.toml")] == ["create", "kill", "heal"]
+    assert [move["do"] for move in kafka_plan("plan.toml")] == ["create", "kill", "join"]
     kafka_cluster.fire("go")
     assert len(kafka_cluster.describe()["moves"]) == 1
 """

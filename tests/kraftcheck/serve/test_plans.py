@@ -246,7 +246,7 @@ def test_what_is_cut_off_twice_is_joined_once_and_only_what_was_cut_off(
     wire.wait(12)
     isr = [p.controller.partition.isr for p in wire.core.world.all]
     assert isr == [(0, 1)] * 3
-    wire.do("heal", broker="all")
+    wire.do("join", broker="all")
     wire.wait(12)
     assert [p.controller.partition.isr for p in wire.core.world.all] == [(0, 1, 2)] * 3
     assert wire.do("cut", broker=1, lasts_ms=300) == ""

@@ -35,7 +35,9 @@ def system_of(protocol: Protocol, late: bool = False) -> System:
 def walk(system: System, seed: int, length: int = 120) -> list[tuple[Configuration, Move, Effect]]:
     draw, at, made = random.Random(seed), system.initial(), []
     for _ in range(length):
-        move = draw.choice([*system.moves(at)])
+        if not (moves := [*system.moves(at)]):
+            break  # All that the constants allow has happened.
+        move = draw.choice(moves)
         effect = system.apply(at, move)
         assert effect is not None, f"{move} is listed and disabled"
         made.append((at, move, effect))

@@ -116,7 +116,7 @@ def test_a_known_bug_is_found(bug: str, options: Mapping[str, Any], violated: se
 
 def test_a_bug_of_directories_needs_the_option() -> None:
     for bug in ("Z137", "Z139"):
-        with pytest.raises(OutOfScope, match="never met in scenario cluster"):
+        with pytest.raises(OutOfScope, match="scenario cluster never uses the rules"):
             known_bug(bug, "cluster", {"reassignments": 6})
 
 

@@ -124,7 +124,7 @@ def test_a_deletion_told_early_is_found_where_replicas_move() -> None:
 
 
 def test_a_bug_of_reassignments_needs_the_option() -> None:
-    with pytest.raises(OutOfScope, match="never met in scenario cluster"):
+    with pytest.raises(OutOfScope, match="scenario cluster never uses the rules"):
         known_bug("Z130", "cluster", {})
 
 
