@@ -33,7 +33,7 @@ final class HistoryFile {
     private static final Logger LOG = LoggerFactory.getLogger(HistoryFile.class);
     private static final Map<Path, HistoryFile> OPEN = new HashMap<>();
     private static final long IDLE_NS = 1_000_000;
-    /** Between two writes: one for each event takes the processor more than the events do. */
+    /** Between two writes, so that one write has several events. No measurement chose it. */
     private static final long PAUSE_NS = 5_000_000;
     private static final long RETRY_NS = 1_000_000_000;
     private static final long EXIT_NS = 500_000_000;
