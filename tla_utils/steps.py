@@ -330,9 +330,14 @@ _cannot_load: dict[tuple[object, ...], str] = {}
 of the class, and what starts them, since a test may play TLC."""
 
 
+def assumption_is_broken(result: TlcResult) -> bool:
+    """Whether an ASSUME is false: that the values are loaded, or one of the frame's own."""
+    return any(violation.kind == "assumption" for violation in result.violations)
+
+
 def not_values(result: TlcResult) -> str:
     """Why this run judged no steps as values, where text may do better; "" if it judged them."""
-    if any(violation.kind == "assumption" for violation in result.violations):
+    if assumption_is_broken(result):
         return f"this TLC did not load the class {MODULE}"
     said = complaint(result) if result.errors else ""
     if unlinked := _UNLINKED.search(said):
@@ -433,7 +438,7 @@ class _Session:
         if not why:
             return ran
         ran = self._started(f"{name}-text", rows, self.batch.definitions(rows))
-        if not ran[0].errors:
+        if not ran[0].errors and not assumption_is_broken(ran[0]):
             self.as_text = why
             if MODULE in why:
                 _cannot_load[self._tools] = why
