@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
-from kraftcheck.traces.cover.models import CoverModel, dump_graph, read_covers, select
+from kraftcheck.traces.cover.models import Graph, dump_graph, read_covers, select
 from kraftcheck.traces.cover.refusals import KINDS, Refusals, refuse
 from tla_utils import CheckOptions
 from tla_utils.dump import PEAK_PER_MB
@@ -51,7 +51,7 @@ class Spent(NamedTuple):
 class Figures(NamedTuple):
     """What one graph took."""
 
-    model: CoverModel
+    model: Graph
     walks: int
     moves: int
     bound: int
@@ -88,7 +88,7 @@ def spent() -> Spent:
     return Spent(*(each.ru_utime + each.ru_stime for each in used))
 
 
-def measured(model: CoverModel, mutants: int) -> Figures:
+def measured(model: Graph, mutants: int) -> Figures:
     """Covers a graph whole. mutants: at most so many, -1 for no refusals at all."""
     begin = spent()
     covered = cover_graph(dump_graph(model), mutants=-1, screen=Screen(quiet=True))

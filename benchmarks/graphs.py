@@ -25,7 +25,7 @@ from kraftcheck.exits import HOLDS, VIOLATED
 from kraftcheck.kafka.live.witness.jars import DEFAULT
 from kraftcheck.kafka.witness.quorum import fetches
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.cover.models import CoverModel, read_covers
+from kraftcheck.traces.cover.models import Graph, read_covers
 
 BEFORE_KIP_1166: Final = "4.0.2"
 QUORUMS: Final = ("quorum", "quorum41")
@@ -36,13 +36,13 @@ HEADS: Final = (
 PHASES: Final = ("dump", "driving", "judging")
 
 
-def release_of(model: CoverModel) -> str:
+def release_of(model: Graph) -> str:
     """One that has the rules of this graph."""
     before = model.protocol == "quorum" and fetches(model, SPECS)
     return BEFORE_KIP_1166 if before else DEFAULT
 
 
-def taken(model: CoverModel, release: str) -> dict[str, Any]:
+def taken(model: Graph, release: str) -> dict[str, Any]:
     """What `witness cover` says of it. Raises CalledProcessError: it could not be driven."""
     words = [KRAFTCHECK, "witness", "cover", model.name, "--kafka", release, "--json", "--quiet"]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
@@ -53,7 +53,7 @@ def taken(model: CoverModel, release: str) -> dict[str, Any]:
     return found
 
 
-def cells(model: CoverModel, release: str, graph: dict[str, Any]) -> list[str]:
+def cells(model: Graph, release: str, graph: dict[str, Any]) -> list[str]:
     numbers = [graph[name] for name in ("edges", "kafkas", "taken", "moves")]
     seconds = [graph["processor_seconds"][phase] for phase in PHASES]
     gap = "; ".join(f"{edges:,}: {why}" for why, edges in graph["not_taken"].items())

@@ -24,7 +24,7 @@ from kraftcheck.traces.cover.driving import Driven, drive, script, way_to
 from kraftcheck.traces.cover.life_cycles import drawn
 from kraftcheck.traces.cover.matching import Matcher, Mismatch
 from kraftcheck.traces.cover.models import (
-    CoverModel,
+    Graph,
     Dumped,
     dump_graph,
     of_scenario,
@@ -168,8 +168,8 @@ def _draw(specs: Path, file: Path, tools: Tools, screen: Screen) -> int:
 
 
 def _with_bug(
-    found: Bug | None, models: list[CoverModel], *, chosen: bool
-) -> tuple[type | None, list[CoverModel], Consulted]:
+    found: Bug | None, models: list[Graph], *, chosen: bool
+) -> tuple[type | None, list[Graph], Consulted]:
     """Give what replaces the reference's rules, and the graphs of the bug's protocol.
 
     Also where the answers of the replacement are counted.
@@ -206,7 +206,7 @@ def _never(consulted: Consulted) -> str:
     return f"{said}: nothing is said of the change"
 
 
-def _of_runs(models: list[CoverModel], folder: Path) -> list[CoverModel]:
+def _of_runs(models: list[Graph], folder: Path) -> list[Graph]:
     """The graphs that these runs can have seen. Raises BadInput if there are none."""
     scenario, _ = campaigns.runs_of(folder)
     fitting = of_scenario(models, scenario)
@@ -225,7 +225,7 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
     """
     seconds = {"tlc": dumped.tlc_seconds, "read": dumped.read_seconds}
     begin, name = monotonic(), dumped.model.name
-    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher = Matcher(dumped.dump, dumped.book)
     with screen.progress(f"{name}: matching", 1):
         matcher.explore(lambda states, edges: dumped.look_at_memory(states, edges, "matched"))
     seconds["match"] = monotonic() - begin
@@ -245,7 +245,7 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
             driven = drive(matcher, cover.walks, meter.update)
         seconds["drive"] = monotonic() - begin
     refusals = None
-    if mutants >= 0 and not dumped.composition.in_turns:
+    if mutants >= 0 and not dumped.book.in_turns:
         begin = monotonic()
         with screen.progress(f"{name}: attempting what the graph does not have", 1):
             refusals = refuse(matcher, mutants)

@@ -16,7 +16,7 @@ from kraftcheck.screen import Screen
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.campaigns import read_seen
 from kraftcheck.traces.cover.charts import Chart, ChartStore, coverage_of
-from kraftcheck.traces.cover.models import CoverModel, of_scenario, read_covers, select
+from kraftcheck.traces.cover.models import Graph, of_scenario, read_covers, select
 from kraftcheck.traces.jobs.campaigns import FINDINGS
 from kraftcheck.traces.report.graphs import GRAPHS, document
 
@@ -48,7 +48,7 @@ def measure(
 
 
 def _of(
-    trace: Path, models: Sequence[CoverModel], charts: Mapping[str, Chart]
+    trace: Path, models: Sequence[Graph], charts: Mapping[str, Chart]
 ) -> list[dict[str, Any]]:
     """What the runs of one configuration have seen of these graphs."""
     wanted = {bytes.fromhex(each.key) for model in models for each in charts[model.name].classes}

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
-from kraftcheck.reference.kit.cover import Composition
+from kraftcheck.traces.cover.rulebook import Composition
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import put
 from kraftcheck.reference.kit.protocol import Protocol
@@ -30,7 +30,7 @@ from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
-from kraftcheck.traces.cover.plain import PlainComposition
+from kraftcheck.traces.cover.rulebook import PlainComposition
 
 BOUNDLESS: Final = 10**6
 TRIES: Final = 12

@@ -19,7 +19,7 @@ from kraftcheck import exits
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import fields_of
-from kraftcheck.reference.kit.cover import tell
+from kraftcheck.traces.cover.rulebook import tell
 from kraftcheck.reference.protocols import kind_of_row, protocol_of
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
@@ -38,7 +38,7 @@ class _Graph:
     """A graph whose edges the reference has made."""
 
     def __init__(self, matcher: Matcher) -> None:
-        self.matcher, self.composition = matcher, matcher.composition
+        self.matcher, self.composition = matcher, matcher.book
         moves = matcher.moves
         inside = [edge for edge, to in enumerate(moves.target) if to != ABSENT]
         self.source = [moves.source[edge] for edge in inside]
@@ -82,7 +82,7 @@ def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
     Raises:
         BadInput: there is none; a step of the path is possible in no schedule.
     """
-    constants, shown = graph.composition.constants, graph.shown(state)
+    constants, shown = graph.book.constants, graph.shown(state)
     none = f"no schedule comes to state {state}"
     protocol = protocol_of(constants)
     try:
@@ -146,7 +146,7 @@ def show(
         )
     screen.doing("TLC dumps the graph")
     dumped = dump_graph(model, specs, jar=find_jar(jar), java=find_java(java))
-    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher = Matcher(dumped.dump, dumped.book)
     matcher.explore(lambda *_: None)
     if matcher.mismatches:
         screen.line(f"!! {matcher.mismatches[0].told}")

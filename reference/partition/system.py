@@ -63,6 +63,10 @@ ACTIVITIES: Final[tuple[Input, ...]] = (
 """What a broker does by itself, but for timeouts that are about something."""
 
 
+CLIENT: Final = 1
+"""The one client, and the one producer, of a system that is made of this declaration."""
+
+
 def comes_once(source: int, destination: int) -> bool:
     """Whether what travels from one to the other comes once and in order.
 
@@ -99,20 +103,21 @@ def of_controller(constants: PartitionConstants) -> Iterator[Input]:
     yield ControllerFailover()
 
 
-def of_clients(node: int, row: BrokerRow, produced: ProduceRequest) -> Iterator[Input]:
-    """What clients ask a broker: the next records of a leader, and anything of one that is up."""
-    source, client = produced.source, produced.client
+def of_clients(node: int, row: BrokerRow) -> Iterator[Input]:
+    """What a client asks a broker: the next record of a leader, and anything of one that is up."""
     if is_leader(row):
-        yield produced
+        for acks in (1, -1):
+            for idempotent in (False, True):
+                yield produce(node, len(row.log) + 1, acks, CLIENT, idempotent)
     if not is_up(row):
         return
     for offset in range(len(row.log) + 2):
         for from_follower in (False, True):
-            yield ConsumerFetchRequest(source, node, client, UNDEFINED, offset, from_follower)
+            yield ConsumerFetchRequest(CLIENTS, node, CLIENT, UNDEFINED, offset, from_follower)
     for timestamp in get_args(Timestamp):
-        yield ListOffsetsRequest(source, node, client, UNDEFINED, timestamp)
+        yield ListOffsetsRequest(CLIENTS, node, CLIENT, UNDEFINED, timestamp)
     for offset in range(len(row.log) + 1):
-        yield DeleteRecordsRequest(source, node, client, offset)
+        yield DeleteRecordsRequest(CLIENTS, node, CLIENT, offset)
 
 
 def produce(
@@ -134,7 +139,7 @@ def _local(constants: PartitionConstants, node: int, row: Any) -> Iterator[Input
     if is_up(row):
         durable = max(row.flushed, row.log_start)
         yield from (BrokerCrash(keep, UNDEFINED) for keep in range(durable, len(row.log) + 1))
-    yield from of_clients(node, row, produce(node, len(row.log) + 1, -1, 1))
+    yield from of_clients(node, row)
     yield ControlledShutdown()
 
 

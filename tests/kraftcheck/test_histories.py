@@ -11,7 +11,7 @@ from kraftcheck.kafka.witness.histories import drive
 from kraftcheck.kafka.witness.quorum_graphs import Walk
 from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.kafka.witness.walking import OnKafka
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.quorum.messages import Flush
 from kraftcheck.traces.cover.matching import Matcher
 from tests.traces.cover.graphs import matched
@@ -27,8 +27,8 @@ class Stand:
     """
 
     def __init__(self, matcher: Matcher, change: Change) -> None:
-        self._of, self._change = matcher.composition, change
-        self._speech = Speech(matcher.composition.constants)
+        self._of, self._change = matcher.book, change
+        self._speech = Speech(matcher.book.constants)
         self._first = dict(zip(self._of.nodes, self._of.initial(), strict=True))
         self.runs: list[int] = []
         self._row: Any = None
@@ -69,7 +69,7 @@ def as_it_is(stand: Stand, row: Any, input: Any, result: Result) -> Result:
 def driven(name: str, change: Change = as_it_is) -> tuple[OnKafka, Stand]:
     matcher = matched(name)
     stand: Any = Stand(matcher, change)
-    speech = Speech(matcher.composition.constants)
+    speech = Speech(matcher.book.constants)
     return drive(matcher, stand, speech, Walk, lambda done: None), stand
 
 

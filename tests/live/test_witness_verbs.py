@@ -206,7 +206,7 @@ def test_every_edge_of_a_graph() -> None:
 
 def test_who_is_alone_takes_all_edges_that_whole_walks_take() -> None:
     dumped = dump_graph(read_covers()["quorum-three-restart"])
-    matcher, constants = Matcher(dumped.dump, dumped.composition), dumped.composition.constants
+    matcher, constants = Matcher(dumped.dump, dumped.book), dumped.book.constants
     matcher.explore()
     kafka, speech = Kafka(VERSION, None, "", files=True), Speech(constants)
     found = []
@@ -232,7 +232,7 @@ def test_a_graph_with_records_by_the_rules_since_4_1(tmp_path: Path) -> None:
 def test_edges_at_which_a_walk_parts_are_tried_on_others() -> None:
     """A host that has no use for the first of each input: every edge is taken on another walk."""
     dumped = dump_graph(read_covers()["partition-one-record"])
-    matcher, constants = Matcher(dumped.dump, dumped.composition), dumped.composition.constants
+    matcher, constants = Matcher(dumped.dump, dumped.book), dumped.book.constants
     matcher.explore()
     kafka, speech = Kafka(VERSION, None, "", files=True), Speech(constants)
     with host_of(kafka, PARTITION, constants, answers="content") as host:

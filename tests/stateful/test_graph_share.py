@@ -15,7 +15,7 @@ from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.runner.scripted import AnySchedule, Replayed, recorded
 from kraftcheck.traces.cover.charts import Chart, ChartClass, ChartStore
-from kraftcheck.traces.cover.models import CoverModel
+from kraftcheck.traces.cover.models import Graph
 from kraftcheck.traces.steps.classes import CLASSES, Classes
 from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.steps.translation import INIT
@@ -114,7 +114,7 @@ class _Charts(ChartStore):
     def __init__(self) -> None:
         pass
 
-    def chart(self, model: CoverModel, **_: object) -> Chart:
+    def chart(self, model: Graph, **_: object) -> Chart:
         classes = (
             ChartClass("aa" * 16, "HandleFlush", 2),
             ChartClass("bb" * 16, "HandleResign", 1),

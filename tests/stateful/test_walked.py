@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,

@@ -35,7 +35,7 @@ from kraftcheck.reference.partition.system import comes_once
 from kraftcheck.reference.partition.types import INITIAL_OFFSET
 from kraftcheck.traces.cover.charts import keys_of
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Step
-from kraftcheck.traces.cover.models import CoverModel, dump_graph, of_scenario, read_covers, select
+from kraftcheck.traces.cover.models import Graph, dump_graph, of_scenario, read_covers, select
 from tests.stateful.shown_by_tlc import NarratedSchedule
 from tla_utils.covering_classes import cover_classes
 
@@ -108,12 +108,12 @@ class Walks(NamedTuple):
     edges: tuple[int, int]
 
 
-def walks_of(model: CoverModel) -> Walks:
+def walks_of(model: Graph) -> Walks:
     dumped = dump_graph(model)
-    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher = Matcher(dumped.dump, dumped.book)
     matcher.explore()
     assert not matcher.mismatches, f"{model.name} is not the reference's: see kraftcheck cover"
-    constants = matcher.composition.constants
+    constants = matcher.book.constants
     there = playable(matcher, _wanted(constants))
     keys = keys_of(matcher, constants)
     steps = matcher.moves.step
@@ -124,9 +124,9 @@ def walks_of(model: CoverModel) -> Walks:
         there.states, there.source, there.target, there.start, list(classes.values())
     )
     options = dict(zip(beginnings.OF, _options(constants), strict=True))
-    if "HandleProduceRequest" in matcher.composition.moves:
-        assert isinstance(dumped.composition, PartitionComposition)
-        assert dumped.composition.clients == Clients(acks_all=True, idempotent=True), (
+    if "HandleProduceRequest" in matcher.book.moves:
+        assert isinstance(dumped.book, PartitionComposition)
+        assert dumped.book.clients == Clients(acks_all=True, idempotent=True), (
             "as producers of runs are"
         )
         options |= {"acks": "all", "idempotence": True, "batch_records": 1}
@@ -210,7 +210,7 @@ def written() -> str:
     return "\n".join(line for model in graphs for line in lines_of(model))
 
 
-def lines_of(model: CoverModel) -> Iterator[str]:
+def lines_of(model: Graph) -> Iterator[str]:
     """Of a graph's walks."""
     found = walks_of(model)
     options = msgspec.json.encode(found.options, order="sorted").decode().replace(',"', ', "')

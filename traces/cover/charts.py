@@ -27,7 +27,7 @@ from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import CoverModel, dump_graph, folder_of, libraries_of
+from kraftcheck.traces.cover.models import Graph, dump_graph, folder_of, libraries_of
 from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 from kraftcheck.traces.steps.record import constants_text
 from kraftcheck.traces.steps.slicing import Relevance
@@ -107,7 +107,7 @@ class Coverage:
 
 def chart_of(matcher: Matcher, name: str, keys: Sequence[bytes] | None = None) -> Chart:
     """The chart of a matched graph; keys: of its local steps, where they are known."""
-    named = keys_of(matcher, matcher.composition.constants) if keys is None else keys
+    named = keys_of(matcher, matcher.book.constants) if keys is None else keys
     edges: Counter[bytes] = Counter()
     for step, count in Counter(matcher.moves.step).items():
         edges[named[step]] += count
@@ -193,12 +193,12 @@ class ChartStore:
     def __init__(self, folder: Path, specs: Path = SPECS) -> None:
         self.folder, self.specs = folder, specs
 
-    def path(self, model: CoverModel) -> Path:
+    def path(self, model: Graph) -> Path:
         return self.folder / f"{model.name}.{basis(model, self.specs)}.json"
 
     def chart(
         self,
-        model: CoverModel,
+        model: Graph,
         *,
         jar: Jar | None = None,
         java: Java | None = None,
@@ -213,7 +213,7 @@ class ChartStore:
         if path.exists():
             return _read(path, model)
         dumped = dump_graph(model, self.specs, jar=jar, java=java, note=note)
-        matcher = Matcher(dumped.dump, dumped.composition)
+        matcher = Matcher(dumped.dump, dumped.book)
         matcher.explore()
         # The second is implied by the first, and asked all the same: a chart is kept.
         if matcher.mismatches or len(matcher.moves.source) != model.edges:
@@ -228,7 +228,7 @@ class ChartStore:
         return chart
 
 
-def _read(path: Path, model: CoverModel) -> Chart:
+def _read(path: Path, model: Graph) -> Chart:
     try:
         chart = msgspec.json.decode(unsealed(read_bytes(path)), type=Chart)
     except OSError as error:
@@ -241,14 +241,14 @@ def _read(path: Path, model: CoverModel) -> Chart:
     return chart
 
 
-def basis(model: CoverModel, specs: Path = SPECS) -> str:
+def basis(model: Graph, specs: Path = SPECS) -> str:
     """A digest of all that a chart is made from. Raises ToolError: there is no jar of TLC."""
     digest = sha256(_sources(specs).encode())
     digest.update(graph_digest(model, specs).encode())
     return digest.hexdigest()[:32]
 
 
-def graph_digest(model: CoverModel, specs: Path = SPECS) -> str:
+def graph_digest(model: Graph, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
     folders = [folder_of(model, specs), *libraries_of(model, specs)]
     return source_digest([model.module], model.cfg, folders)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from kraftcheck.reference.kit.cover import Composition, InputLike, RecordLike, RowLike, tell
+from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, RowLike, RuleBook, tell
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Mismatch, Step
 from tla_utils.dump import shortest_ways
 
@@ -34,25 +34,25 @@ class Driven(NamedTuple):
 class Scheduler:
     """The live system: rows by node, every message that was sent, and the shared log."""
 
-    def __init__(self, composition: Composition) -> None:
-        self._composition = composition
+    def __init__(self, book: RuleBook) -> None:
+        self._book = book
         self.rows: dict[int, RowLike] = dict(
-            zip(composition.nodes, composition.initial(), strict=True)
+            zip(book.nodes, book.initial(), strict=True)
         )
         self.network: set[InputLike] = set()
-        self.log: tuple[RecordLike, ...] = composition.first_log()
+        self.log: tuple[RecordLike, ...] = book.log
 
     def make(self, step: Step) -> tuple[InputLike, ...] | str:
         """Makes the move; the sent messages, or why it cannot be made."""
-        if not self._composition.available(step.input, self.network, self.log):
+        if not self._book.available(step.input, self.network, self.log):
             return "the message was never sent"
         row = self.rows[step.node]
-        results = self._composition.outcomes(step.node, row, step.input)
+        results = self._book.outcomes(step.node, row, step.input)
         if step.choice >= len(results):
             return "the reference finds the move disabled"
         result = results[step.choice]
         self.rows[step.node] = result.row
-        messages, records = self._composition.split(result.sent)
+        messages, records = self._book.split(result.sent)
         self.network.update(messages)
         self.log += records
         return messages
@@ -82,8 +82,8 @@ def drive(
 
 def _walk(matcher: Matcher, walk: Iterable[int]) -> tuple[int, Mismatch | None]:
     """How many moves of a walk ended where the model is, and the first that did not."""
-    scheduler = Scheduler(matcher.composition)
-    nodes = matcher.composition.nodes
+    scheduler = Scheduler(matcher.book)
+    nodes = matcher.book.nodes
     moves, states = matcher.moves, matcher.states
     mask = 0
     driven = 0

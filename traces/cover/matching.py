@@ -1,7 +1,7 @@
 """TLC's graph against the reference's: the same moves from every state, to the same states.
 
 TLC's edges carry an action and no arguments. They are recovered so: at each state of the dump every
-move that the composition offers (a node, an input, a choice where the spec leaves one) is made with
+move that the rule book offers (a node, an input, a choice where the spec leaves one) is made with
 the reference, and leads to a state. TLC writes one edge for each node, input and outcome of the
 model. So, for each state, the moves' (action, target) must be TLC's (label, target) as multisets,
 and then each move is paired with an edge of its own. Where two edges have the same ends and label,
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.reference.kit.cover import Composition, InputLike, RecordLike, Result, RowLike, tell
+from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, Result, RowLike, RuleBook, tell
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import put
 from kraftcheck.traces.steps.translation import Abstraction
@@ -86,11 +86,11 @@ class Mismatch(NamedTuple):
 
 
 class Matcher:
-    """Makes every move of the composition at every state of the dump."""
+    """Makes every move of the rule book at every state of the dump."""
 
-    def __init__(self, dump: Dump, composition: Composition) -> None:
-        self.dump, self.composition = dump, composition
-        self._form = Abstraction(composition.constants)
+    def __init__(self, dump: Dump, book: RuleBook) -> None:
+        self.dump, self.book = dump, book
+        self._form = Abstraction(book.constants)
         self.moves = Moves()
         self.mismatches: list[Mismatch] = []
         self.rows: dict[int, RowLike] = {}  # piece -> the reference's row
@@ -112,29 +112,24 @@ class Matcher:
 
     def _action(self, label: str) -> str:
         action = label.removeprefix(LABEL)
-        if not label.startswith(LABEL) or action not in self.composition.moves:
-            raise ToolError(f"the edge label {label!r} is the name of no move of the composition")
+        if not label.startswith(LABEL) or action not in self.book.moves:
+            raise ToolError(f"the edge label {label!r} is the name of no move of the graph")
         return action
 
     def _state(self, number: int) -> State:
-        dump, composition = self.dump, self.composition
-        rows: list[int] = []
-        for variable, nodes in composition.places:
-            rows += self._of_nodes(variable, dump.split_of(number, variable), nodes)
+        dump, book = self.dump, self.book
+        rows = self._of_nodes(dump.split_of(number, "rows"), book.nodes)
         mask = 0
         for piece in dump.split_of(number, "network").pieces:
             mask |= 1 << self._bit_of_piece.setdefault(piece, len(self._bit_of_piece))
-        log = dump.split_of(number, composition.shared).pieces if composition.shared else ()
+        log = dump.split_of(number, "log").pieces if book.protocol.shared else ()
         return tuple(rows), mask, dump.split_of(number, "spent").pieces[0], log
 
-    def _of_nodes(self, name: str, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
-        """Give the pieces of a variable for these nodes, in their order.
-
-        The variable is a function on the nodes, or the row of the only one.
-        """
+    def _of_nodes(self, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """Give the pieces of the rows of these nodes, in their order."""
         keys = tuple([str(node) for node in nodes])
         if rows.kind == "function" and rows.keys != keys:
-            raise ToolError(f"{name} are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")
+            raise ToolError(f"the rows are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")
         if len(rows.pieces) != len(keys):
             raise ToolError(f"a state has {len(rows.pieces)} rows for {len(keys)} nodes")
         return rows.pieces
@@ -161,7 +156,7 @@ class Matcher:
                 while len(self.messages) <= bit:
                     self.messages.append(None)
                 self.messages[bit] = message
-                receiver = self.composition.receiver(message)
+                receiver = self.book.receiver(message)
                 if receiver is not None:
                     self._deliveries[bit] = (receiver, action_name(type(message)))
         return bit
@@ -184,7 +179,7 @@ class Matcher:
     def _spent_piece(self, spent: tuple[int, ...]) -> int:
         piece = self._spent_pieces.get(spent)
         if piece is None:
-            record = Record(dict(zip(self.composition.budgets, spent, strict=True)))
+            record = Record(dict(zip(self.book.budgets, spent, strict=True)))
             piece = self._spent_pieces[spent] = self.dump.canonical.get(render(record), ABSENT)
         return piece
 
@@ -197,10 +192,10 @@ class Matcher:
         raises ends this.
         """
         first: State = (
-            tuple([self.row_piece(row) for row in self.composition.initial()]),
+            tuple([self.row_piece(row) for row in self.book.initial()]),
             0,
-            self._spent_piece((0,) * len(self.composition.budgets)),
-            tuple([self.record_piece(record) for record in self.composition.first_log()]),
+            self._spent_piece((0,) * len(self.book.budgets)),
+            tuple([self.record_piece(record) for record in self.book.log]),
         )
         start = self._number.get(first, ABSENT)
         if [start] != self.dump.initial:
@@ -227,23 +222,23 @@ class Matcher:
         """(target, step, budgets after) for every move at a state."""
         state = self.states[number]
         rows, mask, budgets, pieces = state
-        composition = self.composition
+        book = self.book
         log = tuple([self.records[piece] for piece in pieces])
         left = mask
         while left:
             bit = (left & -left).bit_length() - 1
             left &= left - 1
             delivery = self._deliveries.get(bit)
-            if delivery is not None and delivery[1] in composition.moves:
-                at = composition.nodes.index(delivery[0])
+            if delivery is not None and delivery[1] in book.moves:
+                at = book.nodes.index(delivery[0])
                 for step in self._step(at, rows[at], delivery[1], self.messages[bit]):
                     yield self._to(state, at, step, budgets), step.step, spent
-        used = dict(zip(composition.budgets, spent, strict=True))
-        for at, node in enumerate(composition.nodes):
-            for move in composition.local_moves(node, self.rows[rows[at]], used, log):
+        used = dict(zip(book.budgets, spent, strict=True))
+        for at, node in enumerate(book.nodes):
+            for move in book.local_moves(node, self.rows[rows[at]], log):
                 after, piece = spent, budgets
                 if move.budget is not None:
-                    if used[move.budget] >= composition.budgets[move.budget]:
+                    if used[move.budget] >= book.budgets[move.budget]:
                         continue
                     after = tuple([n + (name == move.budget) for name, n in used.items()])
                     piece = self._spent_piece(after)
@@ -263,12 +258,12 @@ class Matcher:
         known = self._steps.get(key)
         if known is None:
             known = self._steps[key] = []
-            node, before = self.composition.nodes[at], self.rows[row]
-            for choice, result in enumerate(self.composition.outcomes(node, before, input)):
-                if not self.composition.within(result.row):
+            node, before = self.book.nodes[at], self.rows[row]
+            for choice, result in enumerate(self.book.outcomes(node, before, input)):
+                if not self.book.within(node, result.row):
                     continue
                 sent = 0
-                messages, records = self.composition.split(result.sent)
+                messages, records = self.book.split(result.sent)
                 for message in messages:
                     bit = self.message_bit(message)
                     sent = ABSENT if bit == ABSENT or sent == ABSENT else sent | 1 << bit

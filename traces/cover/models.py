@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
@@ -19,73 +19,32 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.osutil.files import read_toml
-from kraftcheck.reference.kit.cover import Composition
-from kraftcheck.reference.protocols import PROTOCOLS as ALL, part_of, parts_of
+from kraftcheck.reference.protocols import PROTOCOLS as ALL, parts_of
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.cover.plain import MODULE, PlainComposition
+from kraftcheck.traces.cover.rulebook import MODULE, Graph, RuleBook
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
-from tla_utils.config import cfg_text
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
-from tla_utils.model_table import Run, read_runs
+from tla_utils.errors import nearest
 from tla_utils.runner import ModuleText
-from tla_utils.settings import constants_of
 
 LIST: Final = "covers.toml"
-PROTOCOLS: Final[Mapping[str, Callable[[Mapping[str, str], Any], Composition]]] = {
-    protocol.name: module.composition_of
-    for protocol in ALL
-    if (module := part_of(protocol, "cover.composition"))
-}
-"""Who makes the composition of a protocol's cfg, with what replaces the reference's rules: a module
-of the protocol's folder, if there is one."""
-_OF_TLC: Final = ("like", "module", "constants", "replaces")
-"""What says to TLC which graph it is; there is nothing, such as a view, that would make it another
-one than the composition's."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoverModel:
-    """One graph: a table of the list, named after it.
-
-    states, edges: TLC's counts, exact; edges are generated states less the initial one. heap_mb,
-    timeout_s: how TLC is run.
-    """
-
-    name: str
-    """unique."""
-    protocol: str
-    """Whose composition it is."""
-    tier: str
-    """A word to select by."""
-    claim: str
-    """What the graph shows."""
-    states: int
-    edges: int
-    module: str = ""
-    """In its folder `cover`."""
-    cfg: str = ""
-    """What TLC is given with it, made of the constants (and of `like` and `replaces`, as
-    model_table.py in tla_utils says). A protocol without a composition of its own (plain.py) has
-    budgets besides, and `module` has its inputs with fields, if there are any.
-    """
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    budgets: Mapping[str, int] = field(default_factory=dict)
-    heap_mb: int = 2048
-    timeout_s: int = 900
+KEYS: Final = frozenset({each.name for each in fields(Graph)} - {"name"} | {"like"})
+OWN: Final = ("tier", "claim", "states", "edges", "like")
+"""The keys that a graph does not take over from the one that it is like; of tables that are merged
+it says what is different."""
+MERGED: Final = ("constants", "bounds")
 
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """A graph with its composition.
+    """A graph with its rule book.
 
     It has the seconds that TLC and the reader took, and how large the graph may become.
     """
 
-    model: CoverModel
-    cfg: str
-    """What TLC was given."""
+    model: Graph
     dump: Dump
-    composition: Composition
+    book: RuleBook
     tlc_seconds: float
     read_seconds: float
     limits: Limits = DEFAULT_LIMITS
@@ -95,7 +54,7 @@ class Dumped:
         self.limits.look_at_memory(self.model.name, states, edges, done)
 
 
-def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
+def read_covers(specs: Path = SPECS) -> dict[str, Graph]:
     """The models by name, in their order: those of the folder, or of all protocols in it.
 
     Raises ToolError for what is not in order.
@@ -109,7 +68,7 @@ def read_covers(specs: Path = SPECS) -> dict[str, CoverModel]:
     return named
 
 
-def _read(path: Path) -> list[CoverModel]:
+def _read(path: Path) -> list[Graph]:
     try:
         tables = read_toml(path)
     except OSError as error:
@@ -118,51 +77,51 @@ def _read(path: Path) -> list[CoverModel]:
         raise ToolError(f"{path} is no TOML: {error}") from error
     if not tables or not all(isinstance(table, dict) for table in tables.values()):
         raise ToolError(f"{path} is not a list of graphs: write each as a table [NAME]")
-    protocols = {*PROTOCOLS, *(each.name for each in ALL if each.by_chance)}
-    for name, table in tables.items():
-        protocol = table.get("protocol", "")
-        if protocol and protocol not in protocols:
+    protocols = [each.name for each in ALL]
+    found = []
+    for name in tables:
+        table = _whole(path, name, tables)
+        if (protocol := table.get("protocol", "")) and protocol not in protocols:
             raise ToolError(f"{path}: the graph {name} is of an unknown protocol {protocol}")
-    of_tlc = {
-        name: (f"{path}: the graph {name}", {key: table[key] for key in _OF_TLC if key in table})
-        for name, table in tables.items()
-        if table.get("protocol") in PROTOCOLS
-    }
-    runs = read_runs(of_tlc)
-    return [_model(path, name, table, runs.get(name)) for name, table in tables.items()]
+        try:
+            found.append(msgspec.convert({"name": name, **table}, Graph))
+        except msgspec.ValidationError as error:
+            raise ToolError(f"{path}: the graph {name}: {error}") from None
+    return found
 
 
-def _model(path: Path, name: str, table: Mapping[str, Any], run: Run | None) -> CoverModel:
-    known = {f.name: f for f in fields(CoverModel) if f.name not in ("name", "cfg")}
-    own = {key: value for key, value in table.items() if run is None or key not in _OF_TLC}
-    for key, value in own.items():
-        if key not in known:
-            raise ToolError(f"{path}: the graph {name} has an unknown key {key}")
-        kind = {"int": int, "str": str}.get(str(known[key].type), dict)
-        if type(value) is not kind:
-            raise ToolError(f"{path}: the graph {name} needs {key} to be of type {kind.__name__}")
-    missing = [
-        key
-        for key, f in known.items()
-        if f.default is MISSING and f.default_factory is MISSING and key not in own
-    ]
-    if missing:
-        raise ToolError(f"{path}: the graph {name} does not say {', '.join(missing)}")
-    if run is not None:
-        config = replace(run.config, init=["CoverInit"], next=["CoverNext"])
-        return CoverModel(name=name, module=run.module, cfg=cfg_text(config), **own)
-    return CoverModel(name=name, **own)
+def _whole(
+    path: Path, name: str, tables: Mapping[str, Any], behind: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What a table says, with what it takes over from the one that it is like."""
+    table, of = tables[name], f"{path}: the graph {name}"
+    for key in table:
+        if key not in KEYS:
+            raise ToolError(f"{of} has an unknown key {key}{nearest(key, KEYS)}")
+    base = table.get("like")
+    if base is None:
+        return dict(table)
+    if base not in tables:
+        raise ToolError(f"{of}: there is no graph {base!r} to be like{nearest(str(base), tables)}")
+    if base in (*behind, name):
+        raise ToolError(f"{of}: `like` goes round in a circle")
+    taken = _whole(path, base, tables, (*behind, name))
+    whole = {key: value for key, value in taken.items() if key not in OWN} | table
+    del whole["like"]
+    for key in MERGED:
+        whole[key] = taken.get(key, {}) | table.get(key, {})
+    return whole
 
 
-def of_scenario(models: Sequence[CoverModel], scenario: str) -> list[CoverModel]:
+def of_scenario(models: Sequence[Graph], scenario: str) -> list[Graph]:
     """The graphs whose protocol runs of this scenario follow, or one of its components does."""
     names = {protocol.name for protocol in parts_of(scenario)}
     return [model for model in models if model.protocol in names]
 
 
 def select(
-    models: Mapping[str, CoverModel], names: Sequence[str], tiers: Sequence[str]
-) -> list[CoverModel]:
+    models: Mapping[str, Graph], names: Sequence[str], tiers: Sequence[str]
+) -> list[Graph]:
     """The models with these names or of these tiers. Raises ToolError for a name that none has."""
     known_tiers = {model.tier for model in models.values()}
     for name in names:
@@ -177,7 +136,7 @@ def select(
 
 
 def dump_graph(
-    model: CoverModel,
+    model: Graph,
     specs: Path = SPECS,
     *,
     replacement: type | None = None,
@@ -195,7 +154,9 @@ def dump_graph(
     Raises ToolError: TLC could not finish, the graph has other counts than the list states or is
     larger than `max_edges` allows.
     """
-    composition, module, cfg = _twins(model, specs, replacement)
+    book = rule_book(model, replacement)
+    inputs = folder_of(model, specs) / f"{model.module}.tla"
+    twin = book.twin(inputs.read_text("utf-8") if model.module else "")
     lower = f"the budgets of {model.name} in {LIST}, "
     lower += "or allow more with --max-edges and --max-memory"
     if model.edges > max_edges:
@@ -206,8 +167,8 @@ def dump_graph(
         path = Path(folder) / f"{model.name}.dot"
         note(f"{model.name}: TLC dumps the graph")
         job = TlcJob(
-            module=module,
-            cfg=cfg,
+            module=ModuleText(MODULE, twin),
+            cfg=book.cfg(),
             libraries=libraries_of(model, specs),
             heap_mb=model.heap_mb,
             timeout_s=model.timeout_s,
@@ -234,16 +195,16 @@ def dump_graph(
             f"the graph {model.name} has {found[0]} states and {found[1]} edges, not "
             f"{model.states} and {model.edges} as {LIST} states"
         )
-    return Dumped(model, cfg, dump, composition, result.seconds, monotonic() - begin, limits)
+    return Dumped(model, dump, book, result.seconds, monotonic() - begin, limits)
 
 
-def folder_of(model: CoverModel, specs: Path = SPECS) -> Path:
+def folder_of(model: Graph, specs: Path = SPECS) -> Path:
     """Where its module lies."""
     of = [specs / model.protocol / "cover", *libraries_of(model, specs)]
     return next((each for each in of if (each / f"{model.module}.tla").is_file()), of[0])
 
 
-def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
+def libraries_of(model: Graph, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     by_name = {each.name: each for each in ALL}
     protocol = by_name[model.protocol]
@@ -256,17 +217,11 @@ def libraries_of(model: CoverModel, specs: Path = SPECS) -> list[Path]:
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
 
 
-def _twins(
-    model: CoverModel, specs: Path, replacement: type | None
-) -> tuple[Composition, Path | ModuleText, str]:
-    """A graph's composition, and its module and cfg. Raises ToolError: they cannot be made."""
-    if model.protocol in PROTOCOLS:
-        composition = PROTOCOLS[model.protocol](constants_of(model.cfg), replacement)
-        return composition, folder_of(model, specs) / f"{model.module}.tla", model.cfg
-    [protocol] = [each for each in ALL if each.name == model.protocol]
+def rule_book(graph: Graph, replacement: type | None = None) -> RuleBook:
+    """Make the rule book of a graph. Raises ToolError: it cannot be made."""
+    [protocol] = [each for each in ALL if each.name == graph.protocol]
     try:
-        constants = msgspec.convert(dict(model.constants), protocol.constants)
+        constants = msgspec.convert(dict(graph.constants), protocol.constants)
     except msgspec.ValidationError as error:
-        raise ToolError(f"the graph {model.name}: constants: {error}") from None
-    plain = PlainComposition(protocol, constants, model.budgets, replacement, model.module)
-    return plain, ModuleText(MODULE, plain.module()), plain.cfg()
+        raise ToolError(f"the graph {graph.name}: constants: {error}") from None
+    return RuleBook(protocol, constants, graph, replacement)

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.reference.kit.cover import Composition, InputLike, Result, RowLike, tell
+from kraftcheck.traces.cover.rulebook import InputLike, Result, RowLike, RuleBook, tell
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_of
@@ -99,8 +99,8 @@ def _canary(taken: _Taken, turn: int) -> _Taken:
 class _Table:
     """Steps by column, each value abstracted once."""
 
-    def __init__(self, composition: Composition) -> None:
-        self._form = Abstraction(composition.constants)
+    def __init__(self, book: RuleBook) -> None:
+        self._form = Abstraction(book.constants)
         self.values: dict[str, list[Value]] = {
             name: [] for name in ("action", "node", "before", "input", "after", "sent", "ignored")
         }
@@ -134,30 +134,30 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
 
     Beyond `limit` mutants are thinned evenly: every k-th of them in a fixed order.
     """
-    composition = matcher.composition
-    rows_of = _rows_by_node(matcher)
+    book, log = matcher.book, matcher.longest_log()
     certain: dict[tuple[int, RowLike, InputLike], None] = {}
     doubtful: dict[tuple[int, RowLike, InputLike], None] = {}
     messages = [m for m in matcher.messages if m is not None]
-    log = matcher.longest_log()
-    for node, rows in rows_of.items():
+    for node, rows in _rows_by_node(matcher).items():
         incoming = [m for m in messages if m.destination == node]
-        changed = dict.fromkeys(mutant for m in incoming for mutant in composition.mutants(m))
-        strange = [m for m in changed if m not in incoming]
+        own = {row: dict.fromkeys(book.local(node, row, log)) for row in rows}
+        known = dict.fromkeys([*incoming, *(input for each in own.values() for input in each)])
+        changed = dict.fromkeys(mutant for input in known for mutant in book.mutants(input))
+        strange = [*known, *(input for input in changed if input not in known)]
         for row in rows:
-            for input in (*composition.attempts(node, row, incoming, log), *incoming):
-                certain[node, row, input] = None
-            for input in strange:
-                doubtful[node, row, input] = None
+            certain |= dict.fromkeys((node, row, input) for input in (*own[row], *incoming))
+            doubtful |= dict.fromkeys((node, row, input) for input in strange)
+    for each in certain:
+        doubtful.pop(each, None)
     stride = max(1, -(-len(doubtful) // max(1, limit)))
     chosen = list(doubtful)[::stride]
     return [*certain, *chosen], len(doubtful) - len(chosen)
 
 
 def _rows_by_node(matcher: Matcher) -> dict[int, list[RowLike]]:
-    found: dict[int, dict[int, None]] = {node: {} for node in matcher.composition.nodes}
+    found: dict[int, dict[int, None]] = {node: {} for node in matcher.book.nodes}
     for rows, *_ in matcher.states:
-        for node, piece in zip(matcher.composition.nodes, rows, strict=True):
+        for node, piece in zip(matcher.book.nodes, rows, strict=True):
             found[node][piece] = None
     return {
         node: [matcher.rows[piece] for piece in pieces if piece in matcher.rows]
@@ -177,30 +177,30 @@ def refuse(
     they ignored an input is compared exactly as well: the graph shows neither.
     Raises ToolError when there is nothing to attempt.
     """
-    composition = matcher.composition
+    book = matcher.book
     attempts, skipped = attempts_of(matcher, limit)
     if not attempts:
         raise ToolError("there is nothing to attempt: an empty graph refuses nothing")
     found = Refusals(attempts=len(attempts), skipped=skipped)
-    kinds = {node: kind_of(composition.constants, node) for node in composition.nodes}
+    kinds = {node: kind_of(book.constants, node) for node in book.nodes}
     # As keys, since attempts repeat moves.
     taken: dict[NodeKind, dict[_Taken, None]] = {kind: {} for kind in kinds.values()}
     for step in matcher.moves.steps:
         taken[kinds[step.node]][_Taken(step.node, step.before, step.input, step.result)] = None
     for node, row, input in attempts:
-        result = next(iter(composition.outcomes(node, row, input)), None)
+        result = next(iter(book.outcomes(node, row, input)), None)
         taken[kinds[node]][_Taken(node, row, input, result)] = None
         _count(found, action_name(type(input)), row, result)
     for kind, moves in taken.items():
-        frame = step_frame(kind, composition.constants, refusals=True)
-        _judge(found, frame, composition, [*moves], options, progress)
+        frame = step_frame(kind, book.constants, refusals=True)
+        _judge(found, frame, book, [*moves], options, progress)
     return found
 
 
 def _judge(
     found: Refusals,
     frame: StepFrame,
-    composition: Composition,
+    book: RuleBook,
     steps: Sequence[_Taken],
     options: CheckOptions | None,
     progress: Callable[[Progress], None] | None,
@@ -209,7 +209,7 @@ def _judge(
     if not steps:
         return
     asked, canary = planted_among(steps, _canary)
-    table = _Table(composition)
+    table = _Table(book)
     for taken in asked:
         table.add(taken)
     report = report_among(

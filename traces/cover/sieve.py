@@ -126,7 +126,7 @@ class Sieve:
         self.named = 0
         """How many steps were named so far."""
         for matcher in matchers:
-            marker = _Marker(matcher.composition.constants, specs)
+            marker = _Marker(matcher.book.constants, specs)
             for s in matcher.moves.steps:
                 self._marks.add(marker.mark(s.node, s.action, s.before, s.input, s.result.ignored))
                 self._actions.add(s.action)

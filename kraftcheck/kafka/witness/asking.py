@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 from kraftcheck.kafka.live.witness.host import REFUSED, THROWN, Host
 from kraftcheck.kafka.witness.departures import ALLOWED, BEYOND, STOPS, reasons_of
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Unspoken
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.refusals import attempts_of, sort_of
 from kraftcheck.traces.foreign.profiles import Profile
@@ -79,7 +79,7 @@ def ask(
             if not _is_there(brought, row, speech):
                 found.reasons[NOT_THERE] += 1
                 continue
-            reference = next(iter(matcher.composition.outcomes(node, row, input)), None)
+            reference = next(iter(matcher.book.outcomes(node, row, input)), None)
             if not answer and reference is not None:
                 # What Kafka makes of it is nothing, which the specs may allow as a step.
                 answer = speech.line(node, row, input, Result(row, (), ""))

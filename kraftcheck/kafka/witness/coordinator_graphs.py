@@ -29,7 +29,7 @@ class Walk(Walker):
 
     def __init__(self, kinds: Sequence[str], matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        constants, nodes = matcher.composition.constants, matcher.composition.nodes
+        constants, nodes = matcher.book.constants, matcher.book.nodes
         kind_of = protocol_of(constants).kind_of
         self.kafkas = [node for node in nodes if kind_of(constants, node).name in kinds]
         self._follows: Taken | None = None

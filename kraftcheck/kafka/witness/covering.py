@@ -28,7 +28,7 @@ from kraftcheck.osutil.children import processor_seconds
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import CoverModel, dump_graph
+from kraftcheck.traces.cover.models import Graph, dump_graph
 from kraftcheck.traces.foreign.profiles import Profile
 
 BEHIND = "only reached through such edges"
@@ -65,7 +65,7 @@ def explain(
     judged = {edge: where.text for edge, where in found.parted.items() if where.text}
     if judged:
         texts = list(dict.fromkeys(judged.values()))
-        reasons, found.wrong = reasons_of(texts, matcher.composition.constants, profile, by)
+        reasons, found.wrong = reasons_of(texts, matcher.book.constants, profile, by)
         reason = dict(zip(texts, reasons, strict=True))
         for edge, text in judged.items():
             before = steps[step[edge]].before
@@ -83,7 +83,7 @@ def cover(
     walkers: Walkers,
     drive: Drive,
     rules: str,
-    chosen: Sequence[CoverModel],
+    chosen: Sequence[Graph],
     specs: Path,
     *,
     kafka: Kafka,
@@ -108,12 +108,12 @@ def cover(
         begin = processor_seconds()
         matcher = _matched(model, specs, screen)
         dump = processor_seconds()
-        walker = walkers(matcher, Speech(matcher.composition.constants))
+        walker = walkers(matcher, Speech(matcher.book.constants))
         found, asked = _driven(model.name, matcher, walkers, walker, drive, kafka, mutants, screen)
         driven = processor_seconds()
-        by = producer(kafka, protocol_of(matcher.composition.constants))
+        by = producer(kafka, protocol_of(matcher.book.constants))
         explain(found, matcher, walker, profile, by)
-        asking.explain(asked, matcher.composition.constants, profile, by)
+        asking.explain(asked, matcher.book.constants, profile, by)
         spent = Spent(dump - begin, driven - dump, processor_seconds() - driven)
         wrong = found.wrong + asked.wrong
         code = exits.VIOLATED if wrong else exits.HOLDS
@@ -138,9 +138,9 @@ def cover(
     return code
 
 
-def _matched(model: CoverModel, specs: Path, screen: Screen) -> Matcher:
+def _matched(model: Graph, specs: Path, screen: Screen) -> Matcher:
     dumped = dump_graph(model, specs, note=screen.note)
-    matcher = Matcher(dumped.dump, dumped.composition)
+    matcher = Matcher(dumped.dump, dumped.book)
     matcher.explore()
     if matcher.mismatches:
         raise BadInput(f"{model.name}: the reference is not the model: run kraftcheck cover")
@@ -157,7 +157,7 @@ def _driven(
     mutants: int,
     screen: Screen,
 ) -> tuple[OnKafka, Asked]:
-    constants = matcher.composition.constants
+    constants = matcher.book.constants
     protocol, speech = protocol_of(constants), Speech(constants)
     if not (own := asked_of(matcher, walker.kafkas)):
         raise BadInput(f"{name}: no node of Kafka's takes a step in that graph")
@@ -180,7 +180,7 @@ def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
     It has the edge's states by their number in TLC's dump, the input in the words of a trace, and
     why. No line: all were taken.
     """
-    moves, speech = matcher.moves, Speech(matcher.composition.constants)
+    moves, speech = matcher.moves, Speech(matcher.book.constants)
     lines = []
     for edge, why in found.reasons.items():
         step = moves.steps[moves.step[edge]]
@@ -191,7 +191,7 @@ def _write_gap(path: Path, matcher: Matcher, found: OnKafka) -> None:
 
 
 def _of_graph(
-    model: CoverModel, found: OnKafka, asked: Asked, spent: Spent, code: int
+    model: Graph, found: OnKafka, asked: Asked, spent: Spent, code: int
 ) -> dict[str, Any]:
     return {
         "graph": model.name,

@@ -101,9 +101,9 @@ class _Driving:
 
     def __init__(self, matcher: Matcher, host: Host, speech: Speech, walkers: Walkers) -> None:
         self._matcher, self._host, self._speech, self._walkers = matcher, host, speech, walkers
-        self._messages = protocol_of(matcher.composition.constants).messages
+        self._messages = protocol_of(matcher.book.constants).messages
         self._moves = matcher.moves
-        nodes, kafkas = matcher.composition.nodes, walkers(matcher, speech).kafkas
+        nodes, kafkas = matcher.book.nodes, walkers(matcher, speech).kafkas
         self._places = {node: at for at, node in enumerate(nodes) if node in kafkas}
         self._leaving: list[list[int]] = [[] for _ in matcher.states]
         for edge, state in enumerate(self._moves.source):
@@ -165,7 +165,7 @@ class _Driving:
     def _ways(self) -> _Ways:
         """Breadth first; of ways that are equally long, one whose history is known already."""
         start = self._matcher.dump.initial[0]
-        nobody, none = (BEGINNING,) * len(self._matcher.composition.nodes), len(self._moves.source)
+        nobody, none = (BEGINNING,) * len(self._matcher.book.nodes), len(self._moves.source)
         ways = _Ways({start: nobody}, [BEGINNING] * none, {})
         front = [start]
         while front and self._random:

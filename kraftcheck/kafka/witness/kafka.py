@@ -18,7 +18,7 @@ from kraftcheck.kafka.live.witness.host import WitnessError
 from kraftcheck.kafka.live.witness.jars import DEFAULT, check_version
 from kraftcheck.reference.kit.protocol import Protocol, Witness
 from kraftcheck.reference.protocols import CLUSTER, PROTOCOLS
-from kraftcheck.traces.cover.models import CoverModel, read_covers, select
+from kraftcheck.traces.cover.models import Graph, read_covers, select
 from kraftcheck.traces.foreign.profiles import Part, Profile, names, profile_of, read_profile
 
 SPECS_ALONE = "specs"
@@ -148,7 +148,7 @@ def given_options(said: Sequence[str]) -> dict[str, Any]:
 
 def graphs(
     specs: Path, names: Sequence[str], tiers: Sequence[str]
-) -> tuple[Any, Sequence[CoverModel]]:
+) -> tuple[Any, Sequence[Graph]]:
     """What drives the classes, and the graphs that it is to take them through.
 
     Raises BadInput: no graph, or none that is for Kafka's classes. ToolError: there is no such one.

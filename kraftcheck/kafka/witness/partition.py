@@ -320,8 +320,8 @@ class Walk(Walker):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        assert isinstance(matcher.composition, PartitionComposition), matcher.composition
-        self._composition = matcher.composition
+        assert isinstance(matcher.book, PartitionComposition), matcher.book
+        self._composition = matcher.book
 
     def first(self) -> Sequence[str]:
         """Of a graph that begins with a leader: it is elected, and everybody reads of it."""

@@ -38,7 +38,7 @@ from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.schedules import Schedule
 from kraftcheck.reference.steered.moves import Names
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.cover.models import PROTOCOLS, CoverModel, read_covers
+from kraftcheck.traces.cover.models import PROTOCOLS, Graph, read_covers
 from tla_utils.settings import constants_of
 
 FETCH_MAX_RECORDS = 2
@@ -188,7 +188,7 @@ def retold(schedule: Schedule) -> Script:
     )
 
 
-def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options: Any) -> int:
+def cover(chosen: Sequence[Graph], specs: Path, *, kafka: Kafka, **options: Any) -> int:
     """As covering.cover. Raises also BadInput: a graph is of other rules than this version's."""
     rules = component(kafka).protocol
     for model in chosen:
@@ -196,12 +196,12 @@ def cover(chosen: Sequence[CoverModel], specs: Path, *, kafka: Kafka, **options:
     return covering.cover(Walk, histories.drive, rules.name, chosen, specs, kafka=kafka, **options)
 
 
-def fetches(model: CoverModel, specs: Path) -> bool:
+def fetches(model: Graph, specs: Path) -> bool:
     """Whether voters fetch in a graph."""
     return bool(FETCHES & {*PROTOCOLS[model.protocol](constants_of(model.cfg), None).moves})
 
 
-def _check_rules(model: CoverModel, specs: Path, kafka: Kafka, rules: Protocol) -> None:
+def _check_rules(model: Graph, specs: Path, kafka: Kafka, rules: Protocol) -> None:
     """Votes are alike in both; a fetch that finds nothing waits before KIP-1166, and not since."""
     if model.protocol == rules.name or not fetches(model, specs):
         return

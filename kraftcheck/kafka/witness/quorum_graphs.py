@@ -16,7 +16,7 @@ from kraftcheck.kafka.witness.departures import NO_USE
 from kraftcheck.kafka.witness.schedule import WHOLE
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken
 from kraftcheck.kafka.witness.walking import Walker
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.kit.messages import canonical
 from kraftcheck.reference.quorum.messages import Crash, Flush
 from kraftcheck.traces.cover.matching import Matcher, Step
@@ -30,8 +30,8 @@ class Walk(Walker):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        self._begun = matcher.composition.begun()
-        self._in_turns = matcher.composition.in_turns
+        self._begun = matcher.book.begun()
+        self._in_turns = matcher.book.in_turns
         self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.departures import ALLOWED, BEYOND
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken, Unspoken
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Moves, Step
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
@@ -41,7 +41,7 @@ class Walker(ABC):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         self._speech = speech
-        self.kafkas = matcher.composition.nodes
+        self.kafkas = matcher.book.nodes
 
     def first(self) -> Sequence[str]:
         """Moves that lead to the model's first state."""
@@ -145,7 +145,7 @@ def parted(step: Step, got: Taken | str | None, matcher: Matcher, walker: Walker
         return Parted("", got)
     if walker.same(step.result, got.outcome):
         return None
-    among = matcher.composition.outcomes(step.node, step.before, step.input)
+    among = matcher.book.outcomes(step.node, step.before, step.input)
     if any(walker.same(each, got.outcome) for each in among):
         return Parted("", OTHER_OUTCOME)
     return Parted(got.text)

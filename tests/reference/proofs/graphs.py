@@ -35,10 +35,10 @@ def main() -> None:
 
 def _compare(name: str) -> None:
     graph = dump_graph(read_covers()[name])
-    matcher = Matcher(graph.dump, graph.composition)
+    matcher = Matcher(graph.dump, graph.book)
     matcher.explore()
     begin = process_time()
-    constants: Any = graph.composition.constants
+    constants: Any = graph.book.constants
     steps = list(local_steps(matcher))
     relation: Relation
     if graph.model.protocol == "quorum":

@@ -19,7 +19,7 @@ from kraftcheck.traces.cover.charts import (
     graph_digest,
 )
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import CoverModel, read_covers
+from kraftcheck.traces.cover.models import Graph, read_covers
 from tests.traces.cover.graphs import dumped, matched
 from tests.traces.cover.test_models import edit, specs  # noqa: F401
 from tla_utils import ToolError
@@ -27,7 +27,7 @@ from tla_utils import ToolError
 TWO = Chart("g", 5, (ChartClass("00", "HandleFlush", 2), ChartClass("01", "HandleResign", 3)))
 
 
-def model(name: str = "quorum-handover") -> CoverModel:
+def model(name: str = "quorum-handover") -> Graph:
     return read_covers()[name]
 
 

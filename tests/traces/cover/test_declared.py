@@ -11,7 +11,7 @@ from kraftcheck.reference.groups.messages import MemberRecord
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.models import read_covers
-from kraftcheck.traces.cover.plain import PlainComposition
+from kraftcheck.traces.cover.rulebook import PlainComposition
 from tests.traces.cover.graphs import assert_driven, dumped
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
@@ -60,7 +60,7 @@ def test_every_protocol_has_a_graph() -> None:
 @pytest.mark.parametrize("name", SEEN_IN)
 def test_every_edge_is_driven_and_a_bug_has_others(name: str) -> None:
     graph = dumped(name)
-    matcher = Matcher(graph.dump, graph.composition)
+    matcher = Matcher(graph.dump, graph.book)
     matcher.explore()
     assert_driven(matcher)
     assert len(graph.dump.source) == graph.model.edges

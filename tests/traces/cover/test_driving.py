@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.cover.driving import drive
 from kraftcheck.traces.cover.matching import Matcher
 from tests.traces.cover.graphs import matched
@@ -27,7 +27,7 @@ def walks_of(matcher: Matcher) -> list[list[int]]:
 def spoiled(matcher: Matcher, move: int, spoil: Spoil) -> None:
     """From now on the handler call of this move has another outcome, or none."""
     step = matcher.moves.steps[matcher.moves.step[move]]
-    outcomes = matcher.composition.outcomes
+    outcomes = matcher.book.outcomes
 
     def changed(node: int, row: Any, input: Any) -> list[Result]:
         found = list(outcomes(node, row, input))
@@ -36,7 +36,7 @@ def spoiled(matcher: Matcher, move: int, spoil: Spoil) -> None:
             found[step.choice :] = [] if other is None else [other]
         return found
 
-    matcher.composition.outcomes = changed  # type: ignore[method-assign]
+    matcher.book.outcomes = changed  # type: ignore[method-assign]
 
 
 def row_kept(matcher: Matcher, result: Result) -> Result:
@@ -107,7 +107,7 @@ def test_the_walks_behind_one_that_differs_are_driven() -> None:
 
 def test_a_shared_log_that_is_not_the_models_is_told() -> None:
     matcher = matched("partition-isr")
-    composition = matcher.composition
+    composition = matcher.book
     rows, log, split = composition.initial(), composition.first_log(), composition.split
     composition.initial = lambda: rows  # type: ignore[method-assign]
     composition.first_log = lambda: log  # type: ignore[method-assign]

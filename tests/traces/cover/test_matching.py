@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS
 from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
 from kraftcheck.reference.quorum.bugs import Z13VoteForgotten
@@ -110,7 +110,7 @@ def test_a_walk_that_leaves_the_model_is_told() -> None:
     )
     step = matcher.moves.steps[matcher.moves.step[edge]]
     wrong = step.result._replace(row=step.before)
-    outcomes = matcher.composition.outcomes
+    outcomes = matcher.book.outcomes
 
     def forgetful(node: int, row: Row, input: object) -> list[Result]:
         return [
@@ -118,7 +118,7 @@ def test_a_walk_that_leaves_the_model_is_told() -> None:
             for r in outcomes(node, row, input)
         ]
 
-    matcher.composition.outcomes = forgetful  # type: ignore[method-assign]
+    matcher.book.outcomes = forgetful  # type: ignore[method-assign]
     (mismatch,) = drive(matcher, [[edge]]).mismatches
     assert mismatch.kind == "differs" and mismatch.told == "the row is not the model's"
     driven = drive(matcher, [[len(matcher.moves.step) - 1]])
@@ -131,8 +131,8 @@ def test_a_walk_that_leaves_the_model_is_told() -> None:
 
 def test_a_label_without_a_handler_is_named() -> None:
     graph = dumped("quorum-handover")
-    deaf = copy(graph.composition)
-    deaf.moves = graph.composition.moves - {"HandleResign"}
+    deaf = copy(graph.book)
+    deaf.moves = graph.book.moves - {"HandleResign"}
     with pytest.raises(ToolError, match="Move_HandleResign"):
         Matcher(graph.dump, deaf)
 

@@ -70,17 +70,17 @@ def test_a_live_run_whose_shared_log_differs_is_told() -> None:
     start = matcher.dump.initial[0]
     moves = matcher.moves
     cover = cover_edges(len(matcher.states), moves.source, moves.target, start)
-    assert isinstance(matcher.composition, PartitionComposition)
+    assert isinstance(matcher.book, PartitionComposition)
     faulty = object.__new__(_ForgetsTheLog)
-    faulty.__dict__.update(matcher.composition.__dict__)
-    matcher.composition = faulty
+    faulty.__dict__.update(matcher.book.__dict__)
+    matcher.book = faulty
     told = {mismatch.told for mismatch in drive(matcher, cover.walks).mismatches}
     assert told == {"the shared log is not the model's"}
 
 
 def test_metadata_and_messages_that_nobody_sent_do_not_arrive() -> None:
     matcher = matched("partition-isr")
-    scheduler = Scheduler(matcher.composition)
+    scheduler = Scheduler(matcher.book)
     steps = matcher.moves.steps
     update = next(s for s in steps if isinstance(s.input, MetadataUpdate))
     fetch = next(s for s in steps if isinstance(s.input, ReplicaFetchRequest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.reference.kit.cover import Result
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.quorum.cover.mutants import mutants
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import Error, VoteRequest, VoteResponse
@@ -93,12 +93,12 @@ def test_a_judging_that_drops_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_handler_that_finds_a_move_disabled_which_the_spec_allows_is_caught() -> None:
     matcher = matched("quorum-handover")
-    outcomes = matcher.composition.outcomes
+    outcomes = matcher.book.outcomes
 
     def deaf(node: int, row: Row, input: object) -> object:
         return [] if type(input).__name__ == "Resign" else outcomes(node, row, input)
 
-    matcher.composition.outcomes = deaf  # type: ignore[method-assign,assignment]
+    matcher.book.outcomes = deaf  # type: ignore[method-assign,assignment]
     found = refuse(matcher, limit=1)
     assert found.rejected and all("finds it disabled" in told for told in found.rejected)
 

@@ -37,7 +37,7 @@ def part_of(scenario: str, options: Mapping[str, object], runs: int = 20) -> Par
 
 
 def keys(matcher: Matcher) -> set[bytes]:
-    return set(keys_of(matcher, matcher.composition.constants))
+    return set(keys_of(matcher, matcher.book.constants))
 
 
 def graph_steps(matcher: Matcher) -> list[Step]:
@@ -86,7 +86,7 @@ def test_the_first_and_the_last_run_are_known(
 
 def renamed(matcher: Matcher, step: Step) -> Step:
     """The step with nodes exchanged, values that no run has and other ranks."""
-    constants: Any = matcher.composition.constants
+    constants: Any = matcher.book.constants
     peers = peers_of(constants)
     if step.node not in peers:
         return step
@@ -98,7 +98,7 @@ def renamed(matcher: Matcher, step: Step) -> Step:
 @pytest.mark.parametrize("graph", [case[0] for case in CASES])
 def test_a_renamed_step_has_the_same_mark(graph: str) -> None:
     matcher = matched(graph)
-    sieve, constants = Sieve([matcher]), matcher.composition.constants
+    sieve, constants = Sieve([matcher]), matcher.book.constants
     steps = graph_steps(matcher)
     others = [renamed(matcher, step) for step in steps]
     assert any(one != other for one, other in zip(steps, others, strict=True))
@@ -109,7 +109,7 @@ def test_a_renamed_step_has_the_same_mark(graph: str) -> None:
 def test_a_mark_that_tells_names_would_leave_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = matched("partition-isr")
     monkeypatch.setattr(symmetry, "unrenamed", lambda struct: struct.__struct_fields__)
-    sieve, constants = Sieve([matcher]), matcher.composition.constants
+    sieve, constants = Sieve([matcher]), matcher.book.constants
     others = [renamed(matcher, step) for step in graph_steps(matcher)[::7]]
     assert not all(sieve.admits(constants, step) for step in others)
 

@@ -26,7 +26,7 @@ from tests.traces.cover.graphs import matched
 def graph_steps() -> tuple[Constants, list[LocalStep]]:
     """A sample of one node; graphs.py compares all steps of larger graphs."""
     matcher = matched("quorum-few-votes")
-    constants: Any = matcher.composition.constants
+    constants: Any = matcher.book.constants
     assert isinstance(constants, Constants), "a graph of a quorum"
     steps = [step for step in local_steps(matcher) if step.node == constants.voters[0]][::2]
     assert len(steps) > 30

@@ -1,1 +1,0 @@
-"""The partition's composition for `cover`, and messages that nobody sends."""

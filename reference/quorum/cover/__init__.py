@@ -1,1 +1,0 @@
-"""The quorum's composition for `cover`, and messages that nobody sends."""
