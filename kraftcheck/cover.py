@@ -24,8 +24,8 @@ from kraftcheck.traces.cover.driving import Driven, drive, script, way_to
 from kraftcheck.traces.cover.life_cycles import drawn
 from kraftcheck.traces.cover.matching import Matcher, Mismatch
 from kraftcheck.traces.cover.models import (
-    Graph,
     Dumped,
+    Graph,
     dump_graph,
     of_scenario,
     read_covers,
@@ -245,7 +245,7 @@ def cover_graph(dumped: Dumped, *, mutants: int, screen: Screen, drive_all: bool
             driven = drive(matcher, cover.walks, meter.update)
         seconds["drive"] = monotonic() - begin
     refusals = None
-    if mutants >= 0 and not dumped.book.in_turns:
+    if mutants >= 0 and not dumped.book.graph.turns:
         begin = monotonic()
         with screen.progress(f"{name}: attempting what the graph does not have", 1):
             refusals = refuse(matcher, mutants)

@@ -47,9 +47,7 @@ def measure(
     return seen
 
 
-def _of(
-    trace: Path, models: Sequence[Graph], charts: Mapping[str, Chart]
-) -> list[dict[str, Any]]:
+def _of(trace: Path, models: Sequence[Graph], charts: Mapping[str, Chart]) -> list[dict[str, Any]]:
     """What the runs of one configuration have seen of these graphs."""
     wanted = {bytes.fromhex(each.key) for model in models for each in charts[model.name].classes}
     seen = read_seen(trace, wanted)

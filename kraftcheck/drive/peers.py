@@ -9,38 +9,28 @@ Law of this file: it makes moves and draws them, and does not know what they are
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.decisions import few_answers, listening
 from kraftcheck.exits import BadInput
-from kraftcheck.traces.cover.rulebook import Composition
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import put
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.partition.broker import BROKER_HANDLERS
-from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
-from kraftcheck.reference.partition.cover.composition import Bounds, Clients, PartitionComposition
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.reference.protocols import protocol_of
-from kraftcheck.reference.quorum.cover.composition import QuorumComposition
-from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
-from kraftcheck.traces.cover.rulebook import PlainComposition
+from kraftcheck.traces.cover.rulebook import RuleBook, everything
 
-BOUNDLESS: Final = 10**6
 TRIES: Final = 12
 """So many inputs are drawn for a move, where one does not come."""
 KEPT: Final = 16
 """So many messages that have come already may come again: the last."""
 FREQUENCIES: Final = (1, 4, 12)
 """Of which a walk draws one for each kind of local input."""
-RECORDS: Final = "records"
-CLIENTS: Final = (Clients(), Clients(acks_all=True), Clients(acks_all=True, idempotent=True))
 
 
 class Move(NamedTuple):
@@ -71,8 +61,6 @@ class State(NamedTuple):
     """Those that come at once or never."""
     log: tuple[Any, ...] = ()
     """What nodes share."""
-    records: int = 0
-    """So many were asked for."""
 
 
 class Peers:
@@ -82,14 +70,14 @@ class Peers:
         self.constants = constants
         self.protocol: Protocol = protocol_of(constants)
         self.nodes: tuple[int, ...] = tuple(self.protocol.nodes(constants))
-        self._books = _books(self.protocol, constants)
+        self._book = RuleBook(self.protocol, constants, everything(self.protocol))
         self._answers = few_answers(self.protocol.name)
         self._asked: list[tuple[str, str]] = []
         self._handle = self.protocol.handlers(
             constants, lambda of: listening(self.protocol, of, self._heard)
         )
         self._made: dict[tuple[int, Any, Any], PeerOutcome | None] = {}
-        self._inputs: dict[tuple[int, Any, int, Any], Mapping[str, Sequence[Any]]] = {}
+        self._inputs: dict[tuple[int, Any, Any], Mapping[str, Sequence[Any]]] = {}
         world = self.protocol.world
         self._at_once: Callable[[Any], bool] = world.at_once if world else lambda message: False
         self.steps = 0
@@ -101,7 +89,7 @@ class Peers:
     def first(self) -> State:
         return State(
             tuple([self._kind(n).initial(self.constants) for n in self.nodes]),
-            log=tuple(self._books[0].first_log()),
+            log=self._book.log,
         )
 
     def _kind(self, node: int) -> Any:
@@ -131,7 +119,7 @@ class Peers:
 
     def others(self, state: State, move: Move) -> list[Any]:
         """Outcomes that the reference would allow besides its own."""
-        results = self._books[0].outcomes(move.node, self.row(state, move.node), move.input)
+        results = self._book.outcomes(move.node, self.row(state, move.node), move.input)
         return list(results)[1:]
 
     def after(self, state: State, move: Move, made: Any) -> State:
@@ -139,18 +127,15 @@ class Peers:
         at = self.nodes.index(move.node)
         rows = put(state.rows, at, made.row)
         fresh, old, urgent = list(state.fresh), list(state.old), list(state.urgent)
-        records = state.records
         for waiting in (urgent, fresh, old):
             if move.input in waiting:
                 waiting.remove(move.input)
                 if waiting is not urgent:
                     old.append(move.input)
                 break
-        else:
-            records += action_name(type(move.input)) in ("HandleAppend", "HandleProduceRequest")
-        messages, shared = self._books[0].split(made.sent)
+        messages, shared = self._book.split(made.sent)
         for message in messages:
-            if self._books[0].receiver(message) is None:
+            if self._book.receiver(message) is None:
                 continue
             if self._at_once(message):
                 urgent.append(message)
@@ -162,7 +147,6 @@ class Peers:
             tuple(old[-KEPT:]),
             tuple(urgent),
             (*state.log, *shared),
-            records,
         )
 
     # --- Moves
@@ -179,13 +163,13 @@ class Peers:
         return any(move.input in inputs for inputs in local.values())
 
     def _reaches(self, state: State, message: Any) -> bool:
-        node = self._books[0].receiver(message)
+        node = self._book.receiver(message)
         return node is not None and self._kind(node).is_running(self.row(state, node))
 
     def local(self, state: State, node: int) -> Mapping[str, Sequence[Any]]:
         """What may come to a node that nobody of them sends, by action."""
         row = self.row(state, node)
-        key = node, row, state.records, state.log
+        key = node, row, state.log
         found = self._inputs.get(key)
         if found is None:
             by_action: dict[str, dict[Any, None]] = {}
@@ -195,17 +179,9 @@ class Peers:
         return found
 
     def _local(self, node: int, row: Any, state: State) -> Iterator[Any]:
-        spent = Counter({RECORDS: state.records})
-        for book in self._books:
-            for each in book.local_moves(node, row, spent, state.log):
-                yield each.input
         nothing: frozenset[Any] = frozenset()
-        book = self._books[0]
-        for input in book.attempts(node, row, (), state.log):
-            message = isinstance(input, self.protocol.messages)
-            if message and input.source not in self.protocol.clients:
-                continue
-            if book.available(input, nothing, state.log):
+        for input in self._book.attempts(node, row, state.log):
+            if self._book.available(input, nothing, state.log):
                 yield input
 
     def drawn(
@@ -248,22 +224,6 @@ class Peers:
         if not self._reaches(state, message):
             return None
         return Move(message.destination, message)
-
-
-def _books(protocol: Protocol, constants: Any) -> list[Composition]:
-    """The rule books without budgets; of a partition, one for each way in which clients produce."""
-    if protocol is QUORUM:
-        return [QuorumComposition(constants, HANDLERS.values(), {}, BOUNDLESS)]
-    if protocol is PARTITION:
-        moves = [*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()]
-        bounds = Bounds(BOUNDLESS, BOUNDLESS, BOUNDLESS)
-        return [
-            PartitionComposition(constants, moves, {}, bounds, clients=each, led=False)
-            for each in CLIENTS
-        ]
-    messages = {of.__name__ for of in protocol.messages}
-    local = {of.__name__ for kind in protocol.kinds for of in kind.inputs} - messages
-    return [PlainComposition(protocol, constants, dict.fromkeys(local, BOUNDLESS))]
 
 
 def usual(protocol: Protocol) -> Any:

@@ -19,14 +19,15 @@ from kraftcheck import exits
 from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.picture import fields_of
-from kraftcheck.traces.cover.rulebook import tell
-from kraftcheck.reference.protocols import kind_of_row, protocol_of
+from kraftcheck.reference.protocols import kind_of_row, part_of, protocol_of
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
-from kraftcheck.traces.counterexamples.moves import way
+from kraftcheck.traces.counterexamples.moves import converted
 from kraftcheck.traces.counterexamples.plain import follow_graph
+from kraftcheck.traces.counterexamples.search import SearchMove
 from kraftcheck.traces.cover.matching import ABSENT, Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
+from kraftcheck.traces.cover.rulebook import RuleBook, tell
 from kraftcheck.traces.report import html
 from tla_utils import State, ToolError, find_jar, find_java
 from tla_utils.dump import shortest_ways
@@ -38,14 +39,14 @@ class _Graph:
     """A graph whose edges the reference has made."""
 
     def __init__(self, matcher: Matcher) -> None:
-        self.matcher, self.composition = matcher, matcher.book
+        self.matcher, self.book = matcher, matcher.book
         moves = matcher.moves
         inside = [edge for edge, to in enumerate(moves.target) if to != ABSENT]
         self.source = [moves.source[edge] for edge in inside]
         self.target = [moves.target[edge] for edge in inside]
         self.steps = [moves.step[edge] for edge in inside]
         self.initial = matcher.dump.initial[0]
-        constants, nodes = self.composition.constants, self.composition.nodes
+        constants, nodes = self.book.constants, self.book.nodes
         kind_of = protocol_of(constants).kind_of
         self.names = [f"{kind_of(constants, node).name} {node}" for node in nodes]
         self.ways = shortest_ways(len(matcher.states), [self.initial], self.source, self.target)
@@ -59,8 +60,14 @@ class _Graph:
         return found[::-1]
 
     def rows(self, state: int) -> list[Any]:
-        """The state of each node, in the order of the composition's nodes."""
+        """The state of each node, in the order of the nodes."""
         return [self.matcher.rows[piece] for piece in self.matcher.states[state][0]]
+
+    def moves(self, state: int) -> list[SearchMove]:
+        """The moves by which the graph begins, and those of a shortest path."""
+        path = [self.matcher.moves.steps[self.steps[edge]] for edge in self.way(state)]
+        begun = [SearchMove(step.node, step.input) for step in self.book.begun]
+        return [*begun, *(SearchMove(step.node, step.input) for step in path)]
 
     def shown(self, state: int) -> list[State]:
         """What TLC shows on a shortest path to a state."""
@@ -74,10 +81,19 @@ class _Graph:
         ]
 
 
-def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
+def _options(book: RuleBook) -> dict[str, Any]:
+    """The options of a scripted run of what the graph is about."""
+    produced = book.graph.only.get("ProduceRequest", {})
+    options: dict[str, Any] = part_of(book.protocol, "counterexamples").options_of(
+        book.constants, **produced
+    )
+    return options
+
+
+def schedule_to(graph: _Graph, state: int) -> Script:
     """The schedule of a shortest path to a state.
 
-    The reference follows what TLC shows on the path, as it follows a counterexample.
+    The moves by which the graph begins come first.
 
     Raises:
         BadInput: there is none; a step of the path is possible in no schedule.
@@ -89,7 +105,7 @@ def schedule_to(graph: _Graph, state: int, cfg: str) -> Script:
         if protocol.by_chance:
             found = follow_graph(protocol, constants, shown)
         else:
-            found = way(None, cfg, shown, None)
+            found = converted(protocol.name, _options(graph.book), None, graph.moves(state))
     except ToolError as error:
         raise BadInput(f"{none}: the graph begins where no schedule does ({error})") from None
     if found.missing:
@@ -153,7 +169,7 @@ def show(
         return exits.VIOLATED
     graph = _Graph(matcher)
     if moves is not None:
-        return _write_moves(graph, *moves, dumped.cfg, screen)
+        return _write_moves(graph, *moves, screen)
     found = document(graph, name)
     path = page or Path(f"{name}.html")
     text = json.dumps(found, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
@@ -172,10 +188,10 @@ def show(
     return exits.HOLDS
 
 
-def _write_moves(graph: _Graph, state: int, path: Path, cfg: str, screen: Screen) -> int:
+def _write_moves(graph: _Graph, state: int, path: Path, screen: Screen) -> int:
     if not 0 <= state < len(graph.ways):
         raise BadInput(f"there is no state {state}; they are 0 to {len(graph.ways) - 1:,}")
-    script = schedule_to(graph, state, cfg)
+    script = schedule_to(graph, state)
     write_whole(path, write(script))
     screen.line(f"{path}: {len(script.moves)} moves to state {state}")
     screen.document({"schedule": str(path), "moves": len(script.moves), "state": state})

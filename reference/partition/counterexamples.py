@@ -354,7 +354,7 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
         ((_, first),) = first.make(made.node, made.input)
     return Beginning(
         "partition",
-        _options(constants, acks_all, idempotent),
+        options_of(constants, of.acks, 1 if idempotent else UNDEFINED),
         Way(first, tuple(reads)),
         lambda state, old: wanted_of(state, old, reader),
         (
@@ -372,15 +372,18 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
     )
 
 
-def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
+def options_of(
+    constants: PartitionConstants, acks: int = 1, producer: int = UNDEFINED
+) -> dict[str, Any]:
+    """The options of a scripted run with these constants, whose clients produce so."""
     return {
         "replicas": len(constants.replicas),
         "min_insync_replicas": constants.min_insync_replicas,
         "elr": constants.elr_enabled,
         "unclean": constants.unclean_election,
         "fetch_max_records": constants.fetch_max_records,
-        "acks": "all" if acks_all else "1",
-        "idempotence": idempotent,
+        "acks": "all" if acks == -1 else "1",
+        "idempotence": producer != UNDEFINED,
     }
 
 

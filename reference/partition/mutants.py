@@ -1,21 +1,37 @@
-"""Messages of a partition that nobody sends: the stated generator of moves to be refused."""
+"""What nobody sends to a partition, or asks of it: the stated generator of moves to be refused."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
 from kraftcheck.reference.partition.messages import (
+    CLIENTS,
     NOBODY,
     AlterPartitionResponse,
+    BrokerCrash,
+    ConsumerFetchRequest,
+    DeleteRecordsRequest,
     HeartbeatResponse,
+    Input,
+    ListOffsetsRequest,
     Member,
+    ProduceRequest,
     RegisterBrokerResponse,
     ReplicaFetchResponse,
+    Timestamp,
 )
-from kraftcheck.reference.partition.types import NO_DIVERGENCE, UNDEFINED, EpochEnd, Record
+from kraftcheck.reference.partition.system import CLIENT
+from kraftcheck.reference.partition.types import (
+    NO_DIVERGENCE,
+    UNDEFINED,
+    BrokerRow,
+    EpochEnd,
+    PartitionConstants,
+    Record,
+)
 
 NUMBERS: Final = frozenset(
     {
@@ -43,6 +59,28 @@ ERRORS: Final[dict[type, tuple[str, ...]]] = {
     ),
 }
 """What each response may say."""
+
+
+def attempts(constants: PartitionConstants, node: int, row: Any) -> Iterator[Input]:
+    """Torn crashes, and clients' requests of the past, of the future, and for what there is not."""
+    if not isinstance(row, BrokerRow):
+        return
+    yield from (BrokerCrash(len(row.log), corrupt) for corrupt in range(len(row.log) + 1))
+    epochs = (UNDEFINED, *range(max(0, row.leader_epoch - 1), row.leader_epoch + 2))
+    offsets = range(len(row.log) + 2)
+    for epoch in epochs:
+        for offset in offsets:
+            for follower in (False, True):
+                yield ConsumerFetchRequest(CLIENTS, node, CLIENT, epoch, offset, follower)
+        for timestamp in get_args(Timestamp):
+            yield ListOffsetsRequest(CLIENTS, node, CLIENT, epoch, timestamp)
+    for offset in offsets:
+        yield DeleteRecordsRequest(CLIENTS, node, CLIENT, offset)
+    for acks in (-1, 0, 1):
+        yield ProduceRequest(CLIENTS, node, CLIENT, acks, (1,), *(UNDEFINED,) * 3)
+        for epoch in (0, 1):
+            for sequence in (0, 1, 2):
+                yield ProduceRequest(CLIENTS, node, CLIENT, acks, (1,), CLIENT, epoch, sequence)
 
 
 def mutants(message: Any, brokers: Sequence[int]) -> Iterator[Any]:

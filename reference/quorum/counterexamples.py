@@ -194,6 +194,11 @@ def numbers_of(rows: Any) -> dict[str, int]:
     return {name: int(name) if name.isdigit() else at for at, name in enumerate(names, 1)}
 
 
+def options_of(constants: Constants) -> dict[str, Any]:
+    """The options of a scripted run with these constants."""
+    return {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records}
+
+
 def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
     """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
     nodes = numbers_of(states[0].values["rows"])
@@ -201,7 +206,7 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
     system = System(NodeMemo(QUORUM, bug).machine(constants))
     return Beginning(
         "quorum",
-        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
+        options_of(constants),
         Way(QuorumWorld(system, system.initial()), ()),
         lambda state, _: wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),

@@ -11,9 +11,9 @@ from kraftcheck.kafka.witness.histories import drive
 from kraftcheck.kafka.witness.quorum_graphs import Walk
 from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.kafka.witness.walking import OnKafka
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.quorum.messages import Flush
 from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.rulebook import Result
 from tests.traces.cover.graphs import matched
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]

@@ -18,10 +18,11 @@ from kraftcheck.kafka.witness.departures import Witnessed
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.quorum import VOTERS
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Unspoken
-from kraftcheck.reference.quorum.cover.composition import QuorumComposition
 from kraftcheck.reference.quorum.messages import BeginQuorumEpochRequest, ElectionTimeout
+from kraftcheck.reference.quorum.protocol import QUORUM as OF_VOTERS
 from kraftcheck.reference.quorum.types import Constants, initial_row
 from kraftcheck.reference.steered.scripts import Script
+from kraftcheck.traces.cover.rulebook import RuleBook, everything
 from kraftcheck.traces.foreign.verdicts import ForeignVerdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,8 +109,7 @@ def test_what_kafka_has_no_use_for_is_a_step_in_which_nothing_happens() -> None:
     row, speech = initial_row(constants), Speech(constants)
     there = speech.line(1, row, ElectionTimeout(), Outcome(row, (), ""))
     host: Any = SimpleNamespace(ask=lambda lines: ["", there, ""])
-    composition = QuorumComposition(constants, ("HandleElectionTimeout",), {}, 1)
-    matcher: Any = SimpleNamespace(composition=composition)
+    matcher: Any = SimpleNamespace(book=RuleBook(OF_VOTERS, constants, everything(OF_VOTERS)))
     asked = [(1, row, ElectionTimeout())]
     found = asking.ask(asked, matcher, host, speech, lambda one, other: one.row == other.row)
     assert (found.differing, found.reasons, found.alike) == ([there], {}, {})
@@ -159,8 +159,7 @@ def test_an_attempt_that_goes_beyond_the_specs_is_wrong() -> None:
     speech, line = beyond(constants)
     there = speech.line(1, row, ElectionTimeout(), Outcome(row, (), ""))
     host: Any = SimpleNamespace(ask=lambda lines: ["", there, line])
-    composition = QuorumComposition(constants, ("HandleElectionTimeout",), {}, 1)
-    matcher: Any = SimpleNamespace(composition=composition)
+    matcher: Any = SimpleNamespace(book=RuleBook(OF_VOTERS, constants, everything(OF_VOTERS)))
     found = asking.ask([(1, row, ElectionTimeout())], matcher, host, speech, lambda *_: True)
     [wrong] = found.wrong
     assert wrong.startswith("ElectionTimeout: Kafka comes to what the specs have no word for")

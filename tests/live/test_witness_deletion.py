@@ -5,6 +5,7 @@ They are what the projections of a deletion could hide (docs/witness-classes.md)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from kraftcheck.kafka.witness.comparing import compared
 from kraftcheck.kafka.witness.driving import host_of
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.speech import Speech
-from kraftcheck.reference.partition.cover.composition import Bounds, PartitionComposition
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -30,6 +30,7 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, PartitionConstants
+from kraftcheck.traces.cover.rulebook import RuleBook, everything
 from tests.live.patched import Plant, compiled, sources
 
 pytestmark = [
@@ -78,7 +79,8 @@ CONSTANTS = PartitionConstants(
     unclean_election=False,
     fetch_max_records=1,
 )
-BOOK = PartitionComposition(CONSTANTS, (), {}, Bounds(9, 9, 9))
+ELECTED = replace(everything(PARTITION), begin=["-2 ElectLeaders(election=ONLINE"])
+BOOK = RuleBook(PARTITION, CONSTANTS, ELECTED)
 
 
 def produced(value: int) -> Input:
@@ -90,7 +92,7 @@ def deleted(offset: int) -> Input:
 
 
 STEPS: list[Input] = [
-    MetadataUpdate(INITIAL_OFFSET, BOOK.first_log()),
+    MetadataUpdate(INITIAL_OFFSET, BOOK.log),
     produced(1),
     deleted(1),  # beyond the high watermark
     BrokerFlush(),

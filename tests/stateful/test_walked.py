@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -22,6 +21,7 @@ from kraftcheck.reference.sim.genomes import Genome
 from kraftcheck.traces.cover.charts import ChartStore
 from kraftcheck.traces.cover.matching import Step
 from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.steps.classes import Classes
 from kraftcheck.traces.steps.record import Part
 from tests.stateful import walked

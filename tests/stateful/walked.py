@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.reference.partition.cover.composition import Clients, PartitionComposition
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     MESSAGES,
@@ -125,10 +124,8 @@ def walks_of(model: Graph) -> Walks:
     )
     options = dict(zip(beginnings.OF, _options(constants), strict=True))
     if "HandleProduceRequest" in matcher.book.moves:
-        assert isinstance(dumped.book, PartitionComposition)
-        assert dumped.book.clients == Clients(acks_all=True, idempotent=True), (
-            "as producers of runs are"
-        )
+        produced = dumped.book.graph.only["ProduceRequest"]
+        assert produced == {"acks": -1, "producer": 1}, "as producers of runs are"
         options |= {"acks": "all", "idempotence": True, "batch_records": 1}
     edges = sum(keys[step] in classes for step in steps)
     return Walks(

@@ -142,7 +142,7 @@ def _read(path: Path) -> pa.Table:
 def share_of(matcher: Matcher, seen: Seen) -> Share:
     """The graph's classes of local steps against those of the runs."""
     keys = keys_of(matcher, matcher.book.constants)
-    chart = chart_of(matcher, matcher.book.name, keys)
+    chart = chart_of(matcher, matcher.book.protocol.name, keys)
     covered = coverage_of(chart, seen.first, seen.runs)
     alike: dict[bytes, list[int]] = {}
     for number, key in enumerate(keys):

@@ -27,7 +27,15 @@ from kraftcheck.osutil.files import read_bytes, replace_file
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import Graph, dump_graph, folder_of, libraries_of
+from kraftcheck.traces.cover.models import (
+    MODULE,
+    Graph,
+    dump_graph,
+    folder_of,
+    libraries_of,
+    rule_book,
+    twin_of,
+)
 from kraftcheck.traces.sealed import Unsealed, sealed, unsealed
 from kraftcheck.traces.steps.record import constants_text
 from kraftcheck.traces.steps.slicing import Relevance
@@ -39,9 +47,9 @@ from tla_utils.sources import source_digest
 # The package. In a checkout a link leads here, which must not be resolved.
 ROOT: Final = Path(__file__).absolute().parents[2]
 MADE_BY: Final = (
-    *("reference/*/*.py", "reference/*/cover/*.py"),
+    "reference/*/*.py",
     *("traces/steps/slicing.py", "traces/steps/translation.py", "traces/cover/charts.py"),
-    *("traces/cover/matching.py", "traces/cover/plain.py"),
+    *("traces/cover/matching.py", "traces/cover/rulebook.py"),
 )
 """Our sources, besides those of a verdict's stamp, on which a chart depends."""
 
@@ -251,7 +259,8 @@ def basis(model: Graph, specs: Path = SPECS) -> str:
 def graph_digest(model: Graph, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
     folders = [folder_of(model, specs), *libraries_of(model, specs)]
-    return source_digest([model.module], model.cfg, folders)
+    book = rule_book(model)
+    return source_digest([MODULE], book.cfg(), folders, {MODULE: twin_of(book, specs)})
 
 
 @cache

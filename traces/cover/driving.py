@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, RowLike, RuleBook, tell
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Mismatch, Step
+from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, RowLike, RuleBook, tell
 from tla_utils.dump import shortest_ways
 
 
@@ -36,9 +36,7 @@ class Scheduler:
 
     def __init__(self, book: RuleBook) -> None:
         self._book = book
-        self.rows: dict[int, RowLike] = dict(
-            zip(book.nodes, book.initial(), strict=True)
-        )
+        self.rows: dict[int, RowLike] = dict(zip(book.nodes, book.initial(), strict=True))
         self.network: set[InputLike] = set()
         self.log: tuple[RecordLike, ...] = book.log
 

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, Result, RowLike, RuleBook, tell
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.fields import put
+from kraftcheck.traces.cover.rulebook import InputLike, RecordLike, Result, RowLike, RuleBook, tell
 from kraftcheck.traces.steps.translation import Abstraction
 from tla_utils import Record, ToolError, render
 from tla_utils.dump import LOOK_EVERY, Dump, Split
@@ -129,7 +129,9 @@ class Matcher:
         """Give the pieces of the rows of these nodes, in their order."""
         keys = tuple([str(node) for node in nodes])
         if rows.kind == "function" and rows.keys != keys:
-            raise ToolError(f"the rows are those of {', '.join(rows.keys)}, not of {', '.join(keys)}")
+            raise ToolError(
+                f"the rows are those of {', '.join(rows.keys)}, not of {', '.join(keys)}"
+            )
         if len(rows.pieces) != len(keys):
             raise ToolError(f"a state has {len(rows.pieces)} rows for {len(keys)} nodes")
         return rows.pieces

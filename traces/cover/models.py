@@ -21,7 +21,7 @@ import msgspec
 from kraftcheck.osutil.files import read_toml
 from kraftcheck.reference.protocols import PROTOCOLS as ALL, parts_of
 from kraftcheck.specs import SPECS
-from kraftcheck.traces.cover.rulebook import MODULE, Graph, RuleBook
+from kraftcheck.traces.cover.rulebook import MODULE as MODULE, Graph as Graph, RuleBook
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
 from tla_utils.dump import DEFAULT_LIMITS, Dump, Limits, read_dump
 from tla_utils.errors import nearest
@@ -106,7 +106,7 @@ def _whole(
     if base in (*behind, name):
         raise ToolError(f"{of}: `like` goes round in a circle")
     taken = _whole(path, base, tables, (*behind, name))
-    whole = {key: value for key, value in taken.items() if key not in OWN} | table
+    whole: dict[str, Any] = {key: value for key, value in taken.items() if key not in OWN} | table
     del whole["like"]
     for key in MERGED:
         whole[key] = taken.get(key, {}) | table.get(key, {})
@@ -119,9 +119,7 @@ def of_scenario(models: Sequence[Graph], scenario: str) -> list[Graph]:
     return [model for model in models if model.protocol in names]
 
 
-def select(
-    models: Mapping[str, Graph], names: Sequence[str], tiers: Sequence[str]
-) -> list[Graph]:
+def select(models: Mapping[str, Graph], names: Sequence[str], tiers: Sequence[str]) -> list[Graph]:
     """The models with these names or of these tiers. Raises ToolError for a name that none has."""
     known_tiers = {model.tier for model in models.values()}
     for name in names:
@@ -155,8 +153,6 @@ def dump_graph(
     larger than `max_edges` allows.
     """
     book = rule_book(model, replacement)
-    inputs = folder_of(model, specs) / f"{model.module}.tla"
-    twin = book.twin(inputs.read_text("utf-8") if model.module else "")
     lower = f"the budgets of {model.name} in {LIST}, "
     lower += "or allow more with --max-edges and --max-memory"
     if model.edges > max_edges:
@@ -167,7 +163,7 @@ def dump_graph(
         path = Path(folder) / f"{model.name}.dot"
         note(f"{model.name}: TLC dumps the graph")
         job = TlcJob(
-            module=ModuleText(MODULE, twin),
+            module=ModuleText(MODULE, twin_of(book, specs)),
             cfg=book.cfg(),
             libraries=libraries_of(model, specs),
             heap_mb=model.heap_mb,
@@ -215,6 +211,12 @@ def libraries_of(model: Graph, specs: Path = SPECS) -> list[Path]:
         extends = by_name[extends].extends
     found += [specs / "common"] if not protocol.modules else []
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
+
+
+def twin_of(book: RuleBook, specs: Path = SPECS) -> str:
+    """The text of the module whose graph TLC dumps."""
+    inputs = folder_of(book.graph, specs) / f"{book.graph.module}.tla"
+    return book.twin(inputs.read_text("utf-8") if book.graph.module else "")
 
 
 def rule_book(graph: Graph, replacement: type | None = None) -> RuleBook:

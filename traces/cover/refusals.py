@@ -25,11 +25,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.traces.cover.rulebook import InputLike, Result, RowLike, RuleBook, tell
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_of
 from kraftcheck.traces.cover.matching import Matcher
+from kraftcheck.traces.cover.rulebook import InputLike, Result, RowLike, RuleBook, tell
 from kraftcheck.traces.steps.judge import REASON, planted_among, report_among, spoiled
 from kraftcheck.traces.steps.translation import DISABLED, Abstraction, step_frame
 from tla_utils import CheckOptions, StepFrame, StepTable, ToolError, Value
@@ -140,7 +140,7 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
     messages = [m for m in matcher.messages if m is not None]
     for node, rows in _rows_by_node(matcher).items():
         incoming = [m for m in messages if m.destination == node]
-        own = {row: dict.fromkeys(book.local(node, row, log)) for row in rows}
+        own = {row: dict.fromkeys(book.attempts(node, row, log)) for row in rows}
         known = dict.fromkeys([*incoming, *(input for each in own.values() for input in each)])
         changed = dict.fromkeys(mutant for input in known for mutant in book.mutants(input))
         strange = [*known, *(input for input in changed if input not in known)]

@@ -82,6 +82,13 @@ class Graph:
     timeout_s: int = 900
 
 
+def everything(protocol: Protocol) -> Graph:
+    """A graph in which all may happen that a protocol declares; none that TLC could finish."""
+    local = {of.__name__ for kind in protocol.kinds for of in kind.inputs}
+    local -= {of.__name__ for of in protocol.messages}
+    return Graph(protocol.name, protocol.name, "", "", 0, 0, {}, free=sorted(local))
+
+
 class Result(NamedTuple):
     """What one handler call makes: the row after, what it sends, why it ignored the input."""
 
@@ -131,7 +138,11 @@ class RuleBook:
                 raise ToolError(f"{graph.name}: {name} is no local input of {protocol.name}")
         names = (*self.handled, *self._budget_of)
         self.moves = frozenset(action_name(own[name]) for name in names)
-        self._bounds = [(*key.split(".", 1), most) for key, most in graph.bounds.items()]
+        self._bounds = [
+            (kind, path, most)
+            for key, most in graph.bounds.items()
+            for kind, _, path in [key.partition(".")]
+        ]
         for kind, path, _ in self._bounds:
             _check_bound(graph, protocol, kind, path)
         turns = part_of(protocol, TURNS) if graph.turns else None
@@ -146,6 +157,7 @@ class RuleBook:
         self._several: Callable[..., Iterable[Any]] | None = getattr(
             getattr(self._handle, "__self__", None), "outcomes", None
         )
+        self._strange = part_of(protocol, "mutants")
         self.begun: list[BegunStep] = []
         self._rows = {node: self._kind(node).initial(constants) for node in self.nodes}
         self.log: tuple[RecordLike, ...] = ()
@@ -216,10 +228,11 @@ class RuleBook:
         shared = self.protocol.shared
         if shared is not None and isinstance(input, shared.read):
             begin = input.offset - shared.first
-            return begin >= 0 and log[begin : begin + len(input.records)] == input.records
+            there = log[begin : begin + len(input.records)] if begin >= 0 else None
+            return bool(there == input.records)
         if not isinstance(input, self.messages) or input in network:
             return True
-        return input.source in self.protocol.clients
+        return bool(input.source in self.protocol.clients)
 
     def split(
         self, sent: tuple[InputLike, ...]
@@ -229,7 +242,9 @@ class RuleBook:
         if shared is None:
             return sent, ()
         messages = tuple([m for m in sent if not isinstance(m, shared.written)])
-        return messages, tuple([r for m in sent if isinstance(m, shared.written) for r in m.records])
+        return messages, tuple(
+            [r for m in sent if isinstance(m, shared.written) for r in m.records]
+        )
 
     def local_moves(
         self, node: int, row: RowLike, log: tuple[RecordLike, ...]
@@ -275,6 +290,12 @@ class RuleBook:
 
     # --- What nobody does
 
+    def attempts(self, node: int, row: RowLike, log: tuple[RecordLike, ...]) -> Iterator[InputLike]:
+        """Give what may be tried of a node that no other sends, whether or not it has a use."""
+        yield from self.local(node, row, log)
+        if hasattr(self._strange, "attempts"):
+            yield from self._strange.attempts(self.constants, node, row)
+
     def mutants(self, input: InputLike) -> Iterator[InputLike]:
         """Give the input with one thing changed: what nobody sends.
 
@@ -282,11 +303,11 @@ class RuleBook:
         the same kind, or of those that are alike where it was none: handlers may look a sender up
         in a function by node. A protocol that knows more of its messages has a module for it.
         """
-        own = part_of(self.protocol, "mutants")
-        if own is not None and isinstance(input, self.messages):
-            yield from own.mutants(input, self.protocol.peers(self.constants))
+        if self._strange is not None and isinstance(input, self.messages):
+            yield from self._strange.mutants(input, self.protocol.peers(self.constants))
             return
-        for each in fields_of(type(input)):
+        struct: type[msgspec.Struct] = type(input)
+        for each in fields_of(struct):
             value = getattr(input, each.name)
             others: Iterable[Any] = ()
             if each.name == "destination":
@@ -331,7 +352,8 @@ class RuleBook:
                 f"EXTENDS {', '.join(dict.fromkeys(named))}",
                 constant_definitions(self.constants),
                 f"VARIABLES rows, network, spent{', log' if self.protocol.shared else ''}",
-                f"CoverInit ==\n  /\\ rows = [n \\in {_set(self.nodes)} |->\n    {self._first(of)}]",
+                "CoverInit ==",
+                f"  /\\ rows = [n \\in {_set(self.nodes)} |->\n    {self._first(of)}]",
                 f"  /\\ network = {{}}\n  /\\ spent = [{spent}]{self._first_log()}",
                 f"Limit == [{budgets}]",
                 *(self._assumed(step) for step in self.begun),

@@ -18,9 +18,9 @@ from typing import Any, Final, TypeAlias
 from kraftcheck.kafka.live.witness.host import REFUSED, THROWN, Host
 from kraftcheck.kafka.witness.departures import ALLOWED, BEYOND, STOPS, reasons_of
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Unspoken
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.cover.matching import Matcher
 from kraftcheck.traces.cover.refusals import attempts_of, sort_of
+from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.foreign.profiles import Profile
 
 NOT_THERE: Final = "Kafka cannot be brought to that row"

@@ -146,9 +146,7 @@ def given_options(said: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def graphs(
-    specs: Path, names: Sequence[str], tiers: Sequence[str]
-) -> tuple[Any, Sequence[Graph]]:
+def graphs(specs: Path, names: Sequence[str], tiers: Sequence[str]) -> tuple[Any, Sequence[Graph]]:
     """What drives the classes, and the graphs that it is to take them through.
 
     Raises BadInput: no graph, or none that is for Kafka's classes. ToolError: there is no such one.

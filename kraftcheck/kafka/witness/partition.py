@@ -19,7 +19,6 @@ from kraftcheck.kafka.witness.following import Hosted
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.speech import Speech, Taken, Unspoken
 from kraftcheck.kafka.witness.walking import Walker
-from kraftcheck.reference.partition.cover.composition import PartitionComposition
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -42,7 +41,7 @@ from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
 from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from kraftcheck.reference.partition.types import INITIAL_OFFSET, BrokerRow, PartitionConstants
+from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.traces.cover.matching import Matcher, Step
@@ -320,18 +319,10 @@ class Walk(Walker):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        assert isinstance(matcher.book, PartitionComposition), matcher.book
-        self._composition = matcher.book
+        self._begun = matcher.book.begun
 
     def first(self) -> Sequence[str]:
-        """Of a graph that begins with a leader: it is elected, and everybody reads of it."""
-        if not self._composition.led:
-            return ()
-        told = MetadataUpdate(INITIAL_OFFSET, self._composition.first_log())
-        brokers = self._composition.constants.brokers
-        return [self._told(CONTROLLER, ElectLeaders("ONLINE"))] + [
-            self._told(node, told) for node in brokers
-        ]
+        return [self._told(step.node, step.input) for step in self._begun]
 
     def _lines(self, step: Step) -> Sequence[str]:
         """A controller is brought to where the model is if it has come to another row."""

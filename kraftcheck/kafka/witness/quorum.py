@@ -38,8 +38,7 @@ from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.schedules import Schedule
 from kraftcheck.reference.steered.moves import Names
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.cover.models import PROTOCOLS, Graph, read_covers
-from tla_utils.settings import constants_of
+from kraftcheck.traces.cover.models import Graph, read_covers, rule_book
 
 FETCH_MAX_RECORDS = 2
 FETCHES: Final = {"HandleFetchRequest", "HandleFetchResponse", "HandleFetchTimeout"}
@@ -198,7 +197,7 @@ def cover(chosen: Sequence[Graph], specs: Path, *, kafka: Kafka, **options: Any)
 
 def fetches(model: Graph, specs: Path) -> bool:
     """Whether voters fetch in a graph."""
-    return bool(FETCHES & {*PROTOCOLS[model.protocol](constants_of(model.cfg), None).moves})
+    return bool(FETCHES & rule_book(model).moves)
 
 
 def _check_rules(model: Graph, specs: Path, kafka: Kafka, rules: Protocol) -> None:

@@ -16,10 +16,10 @@ from kraftcheck.kafka.witness.departures import NO_USE
 from kraftcheck.kafka.witness.schedule import WHOLE
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken
 from kraftcheck.kafka.witness.walking import Walker
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.kit.messages import canonical
 from kraftcheck.reference.quorum.messages import Crash, Flush
 from kraftcheck.traces.cover.matching import Matcher, Step
+from kraftcheck.traces.cover.rulebook import Result
 
 FLUSHED_TOGETHER = "flushed in the step that appended"
 NOTHING_TO_LOSE = "nothing to lose in that crash: flushed in the step that appended"
@@ -30,14 +30,14 @@ class Walk(Walker):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        self._begun = matcher.book.begun()
-        self._in_turns = matcher.book.in_turns
+        self._begun = matcher.book.begun
+        self._in_turns = matcher.book.graph.turns
         self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
 
     def first(self) -> Sequence[str]:
-        return [self._told(node, input) for node, input in self._begun]
+        return [self._told(step.node, step.input) for step in self._begun]
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         tears = [_tear(steps, at) for at in range(len(steps))]

@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.departures import ALLOWED, BEYOND
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken, Unspoken
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.traces.cover.matching import ABSENT, Matcher, Moves, Step
+from kraftcheck.traces.cover.rulebook import Result
 from tla_utils.covering import cover_edges
 from tla_utils.dump import shortest_ways
 

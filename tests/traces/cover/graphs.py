@@ -6,9 +6,8 @@ from functools import cache
 
 from kraftcheck.traces.cover.driving import drive
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import PROTOCOLS, Dumped, dump_graph, read_covers
+from kraftcheck.traces.cover.models import Dumped, dump_graph, read_covers, rule_book
 from tla_utils.covering import cover_edges
-from tla_utils.settings import constants_of
 
 
 @cache
@@ -19,8 +18,7 @@ def dumped(name: str) -> Dumped:
 def matched(name: str, replacement: type | None = None) -> Matcher:
     """The graph matched with a reference that has these rules or handlers."""
     graph = dumped(name)
-    composition = PROTOCOLS[graph.model.protocol](constants_of(graph.model.cfg), replacement)
-    matcher = Matcher(graph.dump, composition)
+    matcher = Matcher(graph.dump, rule_book(graph.model, replacement))
     matcher.explore()
     return matcher
 

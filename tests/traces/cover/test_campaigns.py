@@ -61,7 +61,7 @@ def test_runs_of_a_partition_see_a_part_of_its_graph(tmp_path: Path) -> None:
 
 def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> None:
     matcher = matched(GRAPH)
-    constants = dumped(GRAPH).composition.constants
+    constants = dumped(GRAPH).book.constants
     keys = keys_of(matcher, constants)
     assert len(set(keys)) < len(keys)
     everything = share_of(matcher, Seen("quorum", 3, dict.fromkeys(keys, 2)))
@@ -69,13 +69,13 @@ def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> Non
     edges = len(matcher.moves.source)
     assert everything.edges == (edges, edges)
     assert everything.growth == [(1, 0, 0), (2, 0, 0), (3, everything.total, edges)]
-    two = dumped("quorum-few-votes").composition.constants
+    two = dumped("quorum-few-votes").book.constants
     others = keys_of(matched("quorum-few-votes"), two)
     assert share_of(matcher, Seen("quorum", 1, dict.fromkeys(others, 0))).seen == 0
 
 
 def test_when_nothing_is_missing_there_is_nothing_to_run() -> None:
     matcher = matched(GRAPH)
-    keys = keys_of(matcher, dumped(GRAPH).composition.constants)
+    keys = keys_of(matcher, dumped(GRAPH).book.constants)
     with pytest.raises(ToolError, match="no edges to cover"):
         fill(matcher, share_of(matcher, Seen("quorum", 1, dict.fromkeys(keys, 0))), 0)

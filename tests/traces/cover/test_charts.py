@@ -98,7 +98,7 @@ def test_moves_that_are_not_as_many_as_the_edges_have_no_chart(
 @pytest.mark.parametrize(
     ("path", "head", "old"),
     [
-        ("quorum/cover/QuorumCover.tla", "EXTENDS", "CoverInit"),
+        ("quorum/cover/QuorumInputs.tla", "EXTENDS", "LongestLog"),
         ("quorum/QuorumHandlers.tla", "EXTENDS", "HandleResign"),
     ],
 )
@@ -121,6 +121,6 @@ def test_another_bound_is_another_chart(specs: Path) -> None:  # noqa: F811
     path = specs / "quorum" / "cover" / "covers.toml"
     edit(path, "[quorum-handover]", "# A remark is for readers only.\n[quorum-handover]")
     assert graph_digest(read_covers(specs)[model().name], specs) == before
-    edit(path, "MaxTimeouts = 1", "MaxTimeouts = 12")
+    edit(path, "ElectionTimeout = 1, ", "ElectionTimeout = 12, ")
     assert graph_digest(read_covers(specs)[model().name], specs) != before
     assert graph_digest(model("partition-isr"), specs) == other

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from kraftcheck.traces.cover.rulebook import Result
 from kraftcheck.reference.partition.broker import BROKER_HANDLERS
 from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
 from kraftcheck.reference.quorum.bugs import Z13VoteForgotten
@@ -19,10 +18,10 @@ from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.traces.cover.driving import drive, way_to
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import PROTOCOLS, read_covers
+from kraftcheck.traces.cover.models import read_covers, rule_book
+from kraftcheck.traces.cover.rulebook import Result
 from tests.traces.cover.graphs import assert_driven, dumped, matched
 from tla_utils import ToolError
-from tla_utils.settings import constants_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -54,8 +53,8 @@ def rewired(edges: list[int]) -> Matcher:
         array(column.typecode, [column[edge] for edge in edges])
         for column in (dump.source, dump.label, dump.target)
     )
-    composition = matched("quorum-few-votes").composition
-    matcher = Matcher(replace(dump, source=source, label=label, target=target), composition)
+    book = matched("quorum-few-votes").book
+    matcher = Matcher(replace(dump, source=source, label=label, target=target), book)
     matcher.explore()
     return matcher
 
@@ -138,10 +137,8 @@ def test_a_label_without_a_handler_is_named() -> None:
 
 
 def test_the_graphs_together_have_every_action() -> None:
-    taken: dict[str, set[str]] = {protocol: set() for protocol in PROTOCOLS}
+    taken: dict[str, set[str]] = {}
     for model in read_covers().values():
-        if model.protocol not in PROTOCOLS:
-            continue
-        taken[model.protocol] |= PROTOCOLS[model.protocol](constants_of(model.cfg), None).moves
+        taken.setdefault(model.protocol, set()).update(rule_book(model).moves)
     assert taken["quorum"] == set(HANDLERS.values())
     assert taken["partition"] == {*BROKER_HANDLERS.values(), *CONTROLLER_HANDLERS.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
 from typing import Any
 
 import pytest
@@ -9,8 +10,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.bugs import Z35NoCompareAndSet
-from kraftcheck.reference.partition.cover.composition import PartitionComposition, composition_of
-from kraftcheck.reference.partition.cover.mutants import mutants
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -22,16 +22,17 @@ from kraftcheck.reference.partition.messages import (
     ReplicaFetchRequest,
     ReplicaFetchResponse,
 )
+from kraftcheck.reference.partition.mutants import mutants
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.types import NO_DIVERGENCE, UNDEFINED, BrokerRow
 from kraftcheck.traces.cover.driving import Scheduler, drive, way_to
 from kraftcheck.traces.cover.matching import Matcher
-from kraftcheck.traces.cover.models import read_covers
+from kraftcheck.traces.cover.models import dump_graph, read_covers, rule_book
 from kraftcheck.traces.cover.refusals import KINDS, refuse
+from kraftcheck.traces.cover.rulebook import RuleBook
 from tests.traces.cover.graphs import dumped, matched
 from tla_utils import ToolError
 from tla_utils.covering import cover_edges
-from tla_utils.settings import constants_of
 
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
@@ -57,7 +58,7 @@ def test_what_a_broker_never_does_is_a_mismatch() -> None:
     assert (first.kind, first.action) == ("not done", "HandleIsrShrinkTimeout")
 
 
-class _ForgetsTheLog(PartitionComposition):
+class _ForgetsTheLog(RuleBook):
     """The planted fault: what the controller commits with a reply reaches nobody."""
 
     def split(self, sent: Any) -> Any:
@@ -70,7 +71,6 @@ def test_a_live_run_whose_shared_log_differs_is_told() -> None:
     start = matcher.dump.initial[0]
     moves = matcher.moves
     cover = cover_edges(len(matcher.states), moves.source, moves.target, start)
-    assert isinstance(matcher.book, PartitionComposition)
     faulty = object.__new__(_ForgetsTheLog)
     faulty.__dict__.update(matcher.book.__dict__)
     matcher.book = faulty
@@ -142,9 +142,9 @@ def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
     fetch = ReplicaFetchRequest(1, 0, 0, 1, 0, -1)
     answer = ReplicaFetchResponse(0, 1, fetch, "NONE", (), NO_DIVERGENCE, 0, 0, -1)
     for message in (heartbeat, alter, fetch, answer):
-        changed = list(mutants(message, (0, 1, 2)))
-        assert len(set(changed)) == len(changed) > 5
-        for mutant in changed:
+        found = list(mutants(message, (0, 1, 2)))
+        assert len(set(found)) == len(found) > 5
+        for mutant in found:
             fields = message.__struct_fields__
             differing = {f for f in fields if getattr(mutant, f) != getattr(message, f)}
             assert len(differing) == 1 or differing == {"error", "end_offset"}
@@ -157,31 +157,47 @@ def test_an_offset_out_of_range_says_where_the_log_ends() -> None:
     fine = ReplicaFetchResponse(0, 1, fetch, "NONE", (), NO_DIVERGENCE, 0, 0, UNDEFINED)
     outside = replace(fine, error="OFFSET_OUT_OF_RANGE", end_offset=0)
     for answer, ends in ((fine, {0, 2}), (outside, {0, 1, 2})):
-        changed = [m for m in mutants(answer, (0, 1)) if m.error == "OFFSET_OUT_OF_RANGE"]
-        assert {m.end_offset for m in changed} == ends and answer not in changed
+        found = [m for m in mutants(answer, (0, 1)) if m.error == "OFFSET_OUT_OF_RANGE"]
+        assert {m.end_offset for m in found} == ends and answer not in found
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("said", "change"),
     [
-        ("Replicas <- Two", "Replicas <- Seven", "none of One, Two, Three: Seven"),
-        ("Led = TRUE", "Led = 1", "Led neither TRUE nor FALSE"),
-        ("MaxOffset = 6", "", "gives MaxOffset no number"),
-        ('"HandleSendReplicaFetch"', '"HandleSend"', "the move HandleSend, which no handler has"),
-        ("ElrEnabled = TRUE", "", "does not say ElrEnabled"),
+        ("Seven is no message of partition", {"messages": ["Seven"]}),
+        ("Seven is no local input of partition", {"budgets": {"BrokerCrash or Seven": 1}}),
+        ("HeartbeatRequest is no local input", {"free": ["HeartbeatRequest"], "messages": None}),
+        ("no rows with broker.partition", {"bounds": {"broker.partition.leader_epoch": 1}}),
+        ("'7 MetadataUpdate' is no move where", {"begin": ["7 MetadataUpdate"]}),
+        ("'0 BrokerRestart' is disabled where", {"begin": ["0 BrokerRestart"]}),
+        ("partition has no module turns", {"turns": True}),
+        ("constants: ", {"constants": {"replicas": "Seven"}}),
     ],
 )
-def test_a_cfg_that_is_not_in_order_is_refused(old: str, new: str, said: str) -> None:
-    text = read_covers()["partition-isr"].cfg
-    assert old in text
+def test_a_graph_that_names_what_is_not_there_is_refused(said: str, change: dict[str, Any]) -> None:
     with pytest.raises(ToolError, match=said):
-        composition_of(constants_of(text.replace(old, new)))
+        rule_book(changed(read_covers()["partition-isr"], **change))
+
+
+def test_a_step_before_the_graph_that_the_spec_does_not_take_is_told() -> None:
+    """What the graph begins with is the reference's word; TLC is asked for each step of it."""
+    graph = read_covers()["partition-isr"]
+    with pytest.raises(ToolError, match="did not finish the graph"):
+        dump_graph(graph, replacement=_ElectsNobody)
+
+
+class _ElectsNobody(PartitionControllerHandlers):
+    """The planted fault: an election leaves the leader epoch as it is."""
+
+    def handle_elect_leaders(self, row: Any, input: Any) -> Any:
+        elected = super().handle_elect_leaders(row, input)
+        partition = replace(elected.row.partition, leader_epoch=0)
+        return replace(elected, row=replace(elected.row, partition=partition))
 
 
 def test_a_bug_that_changes_the_first_state_is_told() -> None:
     """Nothing of a graph can be covered by a reference that does not begin where it begins."""
     graph = dumped("partition-isr")
-    cfg = read_covers()["partition-isr"].cfg
-    other = composition_of(constants_of(cfg.replace("Led = TRUE", "Led = FALSE")))
+    other = rule_book(changed(read_covers()["partition-isr"], begin=[]))
     with pytest.raises(ToolError, match="does not begin in the model's one initial state"):
         Matcher(graph.dump, other).explore()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.traces.cover.rulebook import Result
-from kraftcheck.reference.quorum.cover.mutants import mutants
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import Error, VoteRequest, VoteResponse
+from kraftcheck.reference.quorum.mutants import mutants
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.traces.cover import refusals
 from kraftcheck.traces.cover.refusals import KINDS, attempts_of, refuse, sort_of
+from kraftcheck.traces.cover.rulebook import Result
 from tests.reference.quorum.builders import row_of
 from tests.traces.cover.graphs import matched
 from tests.traces.jobs.untrue import accept_all, judge_as_predecessor, plant_none

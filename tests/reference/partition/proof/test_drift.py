@@ -23,7 +23,7 @@ def steps(every: int) -> list[LocalStep]:
 
 
 def constants() -> PartitionConstants:
-    found = matched("partition-isr").composition.constants
+    found = matched("partition-isr").book.constants
     assert isinstance(found, PartitionConstants), "a graph of a partition"
     return found
 
