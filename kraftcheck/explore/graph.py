@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -22,14 +23,13 @@ from kraftcheck.picture import fields_of
 from kraftcheck.reference.protocols import kind_of_row, part_of, protocol_of
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.screen import Screen
-from kraftcheck.traces.counterexamples.moves import converted
+from kraftcheck.traces.counterexamples.moves import way
 from kraftcheck.traces.counterexamples.plain import follow_graph
-from kraftcheck.traces.counterexamples.search import SearchMove
 from kraftcheck.traces.cover.matching import ABSENT, Matcher
 from kraftcheck.traces.cover.models import dump_graph, read_covers
 from kraftcheck.traces.cover.rulebook import RuleBook, tell
 from kraftcheck.traces.report import html
-from tla_utils import State, ToolError, find_jar, find_java
+from tla_utils import Record, State, ToolError, find_jar, find_java, function
 from tla_utils.dump import shortest_ways
 
 STATES_MAX: Final = 2000
@@ -63,12 +63,6 @@ class _Graph:
         """The state of each node, in the order of the nodes."""
         return [self.matcher.rows[piece] for piece in self.matcher.states[state][0]]
 
-    def moves(self, state: int) -> list[SearchMove]:
-        """The moves by which the graph begins, and those of a shortest path."""
-        path = [self.matcher.moves.steps[self.steps[edge]] for edge in self.way(state)]
-        begun = [SearchMove(step.node, step.input) for step in self.book.begun]
-        return [*begun, *(SearchMove(step.node, step.input) for step in path)]
-
     def shown(self, state: int) -> list[State]:
         """What TLC shows on a shortest path to a state."""
         dump = self.matcher.dump
@@ -81,19 +75,42 @@ class _Graph:
         ]
 
 
-def _options(book: RuleBook) -> dict[str, Any]:
-    """The options of a scripted run of what the graph is about."""
+def _as_a_model(graph: _Graph, state: int, shown: Sequence[State]) -> Iterator[State]:
+    """The same states as the protocol's models show them.
+
+    Nodes that stand alone have variables of their own, and it is moves that are counted; records by
+    what was written last.
+    """
+    form = part_of(graph.book.protocol, "counterexamples")
+    counts = dict.fromkeys((*form.COUNTED_AS.values(), "records"), 0)
+    steps = [graph.matcher.moves.steps[graph.steps[edge]] for edge in graph.way(state)]
+    for number, at in enumerate(shown):
+        if number:
+            input = steps[number - 1].input
+            kind = form.COUNTED_AS.get(type(input), "")
+            if kind == "records":
+                counts[kind] = input.value if hasattr(input, "value") else input.values[0]
+            elif kind:
+                counts[kind] += 1
+        rows: Any = at.values["rows"]
+        others = function({node: rows[node] for node in rows if node not in form.ALONE})
+        alone = {name: rows[node] for node, name in form.ALONE.items()}
+        values = {**at.values, "rows": others, "spent": Record(counts), **alone}
+        yield State(at.number, at.action, values)
+
+
+def _constants(book: RuleBook) -> str:
+    """The constants of the models, as a cfg has them."""
     produced = book.graph.only.get("ProduceRequest", {})
-    options: dict[str, Any] = part_of(book.protocol, "counterexamples").options_of(
-        book.constants, **produced
-    )
-    return options
+    more = {"AcksAll": produced.get("acks") == -1, "Idempotent": produced.get("producer") == 1}
+    lines = "".join(f"  {name} = {str(value).upper()}\n" for name, value in more.items())
+    return f"{book.cfg()}CONSTANTS\n{lines}"
 
 
 def schedule_to(graph: _Graph, state: int) -> Script:
     """The schedule of a shortest path to a state.
 
-    The moves by which the graph begins come first.
+    The reference follows what TLC shows on the path, as it follows a counterexample.
 
     Raises:
         BadInput: there is none; a step of the path is possible in no schedule.
@@ -105,7 +122,7 @@ def schedule_to(graph: _Graph, state: int) -> Script:
         if protocol.by_chance:
             found = follow_graph(protocol, constants, shown)
         else:
-            found = converted(protocol.name, _options(graph.book), None, graph.moves(state))
+            found = way(None, _constants(graph.book), [*_as_a_model(graph, state, shown)], None)
     except ToolError as error:
         raise BadInput(f"{none}: the graph begins where no schedule does ({error})") from None
     if found.missing:

@@ -63,9 +63,11 @@ from tla_utils import State as Shown
 
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""
+ALONE: Final = {CONTROLLER: "controller"}
+"""Nodes whose rows stand in a variable of their own."""
 COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes", "retries")
 """Moves that the models count."""
-_COUNTED_AS: Final[Mapping[type, str]] = {
+COUNTED_AS: Final[Mapping[type, str]] = {
     ProduceRequest: "records",
     BrokerCrash: "crashes",
     SessionTimeout: "fences",
@@ -203,7 +205,7 @@ class PartitionWorld:
         yield SearchMove(node, input), PartitionWorld(self.of, after, self._spending(input))
 
     def _spending(self, input: Any) -> tuple[int, ...]:
-        kind = _COUNTED_AS.get(type(input))
+        kind = COUNTED_AS.get(type(input))
         if isinstance(input, SessionTimeout):
             row = self.of.system.state(self.at, input.broker).row
             kind = None if row.broker_epoch == UNDEFINED else kind
@@ -354,7 +356,7 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
         ((_, first),) = first.make(made.node, made.input)
     return Beginning(
         "partition",
-        options_of(constants, of.acks, 1 if idempotent else UNDEFINED),
+        _options(constants, acks_all, idempotent),
         Way(first, tuple(reads)),
         lambda state, old: wanted_of(state, old, reader),
         (
@@ -372,18 +374,15 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
     )
 
 
-def options_of(
-    constants: PartitionConstants, acks: int = 1, producer: int = UNDEFINED
-) -> dict[str, Any]:
-    """The options of a scripted run with these constants, whose clients produce so."""
+def _options(constants: PartitionConstants, acks_all: bool, idempotent: bool) -> dict[str, Any]:
     return {
         "replicas": len(constants.replicas),
         "min_insync_replicas": constants.min_insync_replicas,
         "elr": constants.elr_enabled,
         "unclean": constants.unclean_election,
         "fetch_max_records": constants.fetch_max_records,
-        "acks": "all" if acks == -1 else "1",
-        "idempotence": producer != UNDEFINED,
+        "acks": "all" if acks_all else "1",
+        "idempotence": idempotent,
     }
 
 

@@ -49,6 +49,8 @@ from tla_utils import State
 
 VARIABLES: Final = frozenset({"rows", "spent"})
 """Of the models."""
+ALONE: Final[Mapping[int, str]] = {}
+COUNTED_AS: Final[Mapping[type, str]] = {Append: "records", Crash: "crashes"}
 _TIMERS: Final[tuple[Input, ...]] = (
     Flush(),
     ElectionTimeout(),
@@ -194,11 +196,6 @@ def numbers_of(rows: Any) -> dict[str, int]:
     return {name: int(name) if name.isdigit() else at for at, name in enumerate(names, 1)}
 
 
-def options_of(constants: Constants) -> dict[str, Any]:
-    """The options of a scripted run with these constants."""
-    return {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records}
-
-
 def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | None) -> Beginning:
     """Raises KeyError: a constant is missing; UnknownBug, OutOfScope."""
     nodes = numbers_of(states[0].values["rows"])
@@ -206,7 +203,7 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
     system = System(NodeMemo(QUORUM, bug).machine(constants))
     return Beginning(
         "quorum",
-        options_of(constants),
+        {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
         Way(QuorumWorld(system, system.initial()), ()),
         lambda state, _: wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
