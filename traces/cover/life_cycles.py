@@ -26,7 +26,12 @@ def digest(specs: Path = SPECS, pictures: Sequence[Picture] = PICTURES) -> str:
     for picture in pictures:
         for name in picture.graphs:
             found.update(f"{name}\0{graph_digest(models[name], specs)}\0".encode())
-        told = (picture.name, picture.sentence, picture.variable, inspect.getsource(picture.view))
+        told = (
+            picture.name,
+            picture.sentence,
+            str(picture.of_controller),
+            inspect.getsource(picture.view),
+        )
         found.update("\0".join(told).encode())
     return found.hexdigest()
 

@@ -1,6 +1,6 @@
 """State graphs as pictures: what a whole graph says of one thing, small enough to read.
 
-A picture looks at one variable of TLC's dump in one way: `Picture.view` has a word for each row.
+A picture looks at the rows of TLC's dump in one way: `Picture.view` has a word for each row.
 Its arrows are the changes of that word along the graph's edges, with the actions that make them.
 Nothing is drawn by hand, and nothing of the reference is asked.
 
@@ -32,10 +32,10 @@ class Picture(NamedTuple):
     """What is seen."""
     graphs: tuple[str, ...]
     """Whose edges, by name."""
-    variable: str
-    """Of the dump."""
     view: Callable[[Any], str]
     """The word for a row, as the spec's record."""
+    of_controller: bool = False
+    """Whether it looks at the row of a controller, whose number is below 0, and else at others."""
 
 
 @dataclass
@@ -85,29 +85,26 @@ PICTURES: Final = (
             *("quorum-few-votes", "quorum-few-restarts", "quorum-handover"),
             *("quorum-resignations", "quorum-retries-twice", "quorum-three-restart"),
         ),
-        "rows",
         voter_role,
     ),
     Picture(
         "Life of a broker",
         "Every change of a broker's status, and of its role while it runs.",
         ("partition-isr", "partition-crash", "partition-elections", "partition-stop-alone"),
-        "rows",
         broker_life,
     ),
     Picture(
         "The partition at the controller",
         "Two replicas, min ISR 2, ELR: how leader, ISR and ELR change together.",
         ("partition-isr", "partition-crash", "partition-elections", "partition-stop"),
-        "controller",
         partition_life,
+        of_controller=True,
     ),
     Picture(
         "A change of the ISR at its leader",
         "A leader's proposal and its end; asked: the request is in flight. The committed ISR\n"
         "changes by metadata or by the response.",
         ("partition-isr",),
-        "rows",
         proposal_life,
     ),
 )
@@ -115,14 +112,20 @@ PICTURES: Final = (
 
 def look(dump: Dump, picture: Picture, arrows: Arrows) -> None:
     """Adds what one graph shows of a picture."""
-    at = dump.variables.index(picture.variable)
+    at = dump.variables.index("rows")
     words: dict[int, str] = {}
     shown: list[tuple[str, ...]] = []
     for state in dump.states:
-        for piece in state[at].pieces:
+        nodes = state[at].keys or ("",) * len(state[at].pieces)
+        pieces = [
+            piece
+            for node, piece in zip(nodes, state[at].pieces, strict=True)
+            if node.startswith("-") == picture.of_controller
+        ]
+        for piece in pieces:
             if piece not in words:
                 words[piece] = picture.view(dump.pieces[piece])
-        shown.append(tuple([words[piece] for piece in state[at].pieces]))
+        shown.append(tuple([words[piece] for piece in pieces]))
     arrows.words.update(words.values())
     arrows.first.update(word for number in dump.initial for word in shown[number])
     for source, target, label in zip(dump.source, dump.target, dump.label, strict=True):

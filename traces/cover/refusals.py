@@ -2,13 +2,13 @@
 
 For every row that some state of the graph has, three kinds of input are attempted:
 
-* every input that is no message, whether the row has a use for it or not: timers that are not
-  armed, a flush with nothing to flush, a crash that keeps more than there is, a wait that nobody
+* every input of the node's own, of this row and of all others of the graph, whether the row has a
+  use for it or not: timers that are not armed, a flush with nothing to flush, a wait that nobody
   waits;
 * every message to this node that occurs anywhere in the graph, whether or not it was sent yet:
   votes of other epochs, answers to requests that were never made, fetches of other leaders;
-* mutants of those messages (`mutants`): one field moved by one, turned round, or taken from
-  another node, in the message or in the request that it answers.
+* mutants of all those (`mutants`): one field moved by one, turned round, or taken from another
+  node, in a message also in the request that it answers.
 
 What is right is not decided here. Each distinct attempt (row, input) with what the reference made
 of it is a step that TLC judges against the spec's own handler, field by field; "disabled" is judged
@@ -19,13 +19,14 @@ as well: then the spec must have no outcome. The kinds of refusal are only count
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.kit.fields import fields_of
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_of
 from kraftcheck.traces.cover.matching import Matcher
@@ -142,6 +143,7 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
         incoming = [m for m in messages if m.destination == node]
         own = {row: dict.fromkeys(book.attempts(node, row, log)) for row in rows}
         known = dict.fromkeys([*incoming, *(input for each in own.values() for input in each)])
+        known |= dict.fromkeys(_timers(book, node, messages))
         changed = dict.fromkeys(mutant for input in known for mutant in book.mutants(input))
         strange = [*known, *(input for input in changed if input not in known)]
         for row in rows:
@@ -152,6 +154,18 @@ def attempts_of(matcher: Matcher, limit: int) -> tuple[list[tuple[int, RowLike, 
     stride = max(1, -(-len(doubtful) // max(1, limit)))
     chosen = list(doubtful)[::stride]
     return [*certain, *chosen], len(doubtful) - len(chosen)
+
+
+def _timers(book: RuleBook, node: int, messages: Sequence[InputLike]) -> Iterator[InputLike]:
+    """A node's inputs that have no fields, or a message alone: timers that may not be armed."""
+    for of in book.protocol.kind_of(book.constants, node).inputs:
+        fields = fields_of(of)
+        if of in book.messages or len(fields) > 1:
+            continue
+        if not fields:
+            yield of()
+        elif set(fields[0].structs) & {*book.messages}:
+            yield from (of(m) for m in messages if type(m) in fields[0].structs)
 
 
 def _rows_by_node(matcher: Matcher) -> dict[int, list[RowLike]]:

@@ -107,7 +107,7 @@ class _Accepts(PartitionRules):
 
 
 def test_the_spec_refuses_what_the_reference_refuses() -> None:
-    found = refuse(matched("partition-isr"), limit=1500)
+    found = refuse(matched("partition-isr"), limit=4000)
     assert found.rejected == [] and found.unknown == 0
     assert found.attempts == sum(found.total(kind) for kind in KINDS)
     assert found.total("vote refused") == 0 and found.total("error") and found.total("disabled")

@@ -30,9 +30,7 @@ def _graph(edges: list[tuple[int, int, str]]) -> Dump:
     return dump
 
 
-PARITY = Picture(
-    "Parity", "Odd or even.", ("g",), "rows", lambda r: "odd" if r.number % 2 else "even"
-)
+PARITY = Picture("Parity", "Odd or even.", ("g",), lambda r: "odd" if r.number % 2 else "even")
 
 
 def test_an_arrow_is_a_change_of_the_word_and_says_who_makes_it() -> None:
