@@ -45,7 +45,7 @@ def _is_in_epoch(old: State, new: State) -> bool:
     """Whether who commits is in the epoch in which it asked.
 
     Kafka then looks at no partition (`ConsumerGroup.validateOffsetCommit`), though a member that
-    owes one keeps its epoch when it has given up others (docs/groups.md).
+    owes one keeps its epoch when it has given up others (docs/reference/groups.md).
     """
     return any(each.epoch == old.now(n).epoch for n, each in _committing(old, new))
 

@@ -6,7 +6,7 @@ bug is a subclass that overrides one or more methods (reference/quorum/bugs.py);
 of any.
 
 Names, order and parameters are those of the spec, except that the spec's constants are in
-`self.constants`. Rule ids (Q1 ...) are those of docs/protocol-rules.md.
+`self.constants`. Rule ids (Q1 ...) are those of docs/reference/protocol-rules.md.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Committing(n) == {r \in clients[n].requested : r.offset = Now(coordinator').offs
 
 (* Who commits is in the epoch in which it asked.  Kafka then looks at no   *)
 (* partition, though a member that owes one keeps its epoch when it has     *)
-(* given up others (docs/groups.md).                                        *)
+(* given up others (docs/reference/groups.md).                              *)
 IsInEpoch(n) == \E r \in Committing(n) : r.epoch = Now(coordinator).members[n].epoch
 
 (* A commit is accepted only from the member that has the partition, or is  *)

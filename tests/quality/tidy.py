@@ -196,7 +196,7 @@ CHECKS: tuple[Check, ...] = (
 
 # -- What prose names
 
-_PATH = r"(?<![\w./~$}}>-])(?:{tops})/[\w./*-]*[\w*]"
+_PATH = r"(?<!\]\()(?<![\w./~$}}>-])(?:{tops})/[\w./*-]*[\w*]"
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PROSE_SUFFIXES = {".md", ".tla", ".cfg", ".toml", ".sh", ".in"}
 
