@@ -34,8 +34,8 @@ CommitByOwner == [][CommitByOwnerStep]_vars
 
 (* A committed offset decreases only by a commit of a member that has had   *)
 (* the partition ever since it sent the commit, or is still in that epoch.  *)
-(* (After a refusal by a coordinator whose log is lost, a member may begin  *)
-(* again in the same epoch, so its own commits may overtake each other.)    *)
+(* After a refusal by a coordinator whose log is lost, a member may begin   *)
+(* again in the same epoch, so its own commits may overtake each other.     *)
 (* Misses: a member that has the partition and goes back.                   *)
 HandoverNoRegressStep ==
   ~IsFailOver /\ Now(coordinator').offset < Now(coordinator).offset

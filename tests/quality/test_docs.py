@@ -13,6 +13,7 @@ import pytest
 
 from kraftcheck import docs
 from kraftcheck.cli import cli
+from kraftcheck.reference.kit.properties import Property
 from kraftcheck.reference.protocols import PROTOCOLS
 from tests.quality import tidy
 
@@ -161,23 +162,69 @@ def test_a_long_guide_and_a_lost_page_are_noticed() -> None:
     assert unread(many, index) == ["15 guides", f"{LINES + 15 * SCREENS} lines"]
 
 
-def without_misses(modules: str, names: Iterable[str]) -> list[str]:
-    """Properties of specs whose comment does not say what they miss. `M!Name` is another's."""
+def comments(module: str) -> dict[str, str]:
+    """What a module says above each operator. `M!Name` is another's."""
+    found = re.finditer(r"((?:^\(\*.*\*\)\n)*)^(\w+?)(?:Step)? ==(?! \w+!)", module, re.M)
+    said: dict[str, str] = {}
+    for box, name in (each.groups() for each in found):
+        text = " ".join(re.findall(r"^\(\*+ ?(.*?) ?\*+\)$", box, re.M))
+        said[name] = " ".join(text.split()) or said.get(name, "")
+    return said
+
+
+def spec_comments() -> list[dict[str, str]]:
     return [
-        name
-        for name in names
-        if (found := re.search(rf"((?:^\(\*.*\*\)\n)*)^{name}(?:Step)? ==(?! \w+!)", modules, re.M))
-        and "Misses:" not in found[1]
+        comments(path.read_text("utf-8")) for path in (ROOT / "specs").glob("*/*Properties.tla")
     ]
 
 
+def without_misses(said: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Properties of specs whose comment does not say what they miss."""
+    return [name for name in names if name in said and "Misses:" not in said[name]]
+
+
+def apart(properties: Iterable[Property], said: Iterable[Mapping[str, str]]) -> list[str]:
+    """Properties of the reference whose docstring is no comment of the spec: of one of them, if
+    several specs have a property of that name."""
+    both = [*said]
+    return [
+        each.name
+        for each in properties
+        if (texts := {text[each.name] for text in both if each.name in text})
+        and (f"{each.sentence} Misses: {each.misses}" if each.misses else each.sentence)
+        not in texts
+    ]
+
+
+OF_MOVING = {"ValidControllerState", "WeakIsr", "DeletedEverywhere"}
+"""Weaker in `moving`, and not in its spec (docs/reference/reconfiguration.md)."""
+STATED = [
+    each
+    for protocol in PROTOCOLS
+    for each in docs.stated(protocol)
+    if not (protocol.name in {"moving", "directories"} and each.name in OF_MOVING)
+]
+
+
 def test_specs_say_what_each_property_would_miss() -> None:
-    modules = [path.read_text("utf-8") for path in (ROOT / "specs").glob("*/*Properties.tla")]
-    named = {each.name for protocol in PROTOCOLS for each in docs.stated(protocol)}
+    named = {each.name for each in STATED}
     assert len(named) > 100
-    assert [lost for text in modules for lost in without_misses(text, named)] == []
+    assert [lost for said in spec_comments() for lost in without_misses(said, named)] == []
 
 
 def test_a_property_that_misses_nothing_is_noticed() -> None:
     module = "(* No two. Misses: one. *)\nSingle == TRUE\n\n(* All. *)\nWholeStep == TRUE\n"
-    assert without_misses(module, ["Single", "Whole", "Absent"]) == ["Whole"]
+    assert without_misses(comments(module), ["Single", "Whole", "Absent"]) == ["Whole"]
+
+
+def test_the_reference_describes_properties_as_the_specs_do() -> None:
+    said = spec_comments()
+    assert len({each.name for each in STATED} & {name for text in said for name in text}) > 150
+    assert apart(STATED, said) == []
+
+
+def test_another_description_is_noticed() -> None:
+    said = [comments("(* No *)\n(* two. Misses: one. *)\nSingle == TRUE\n")]
+    right = STATED[0]._replace(name="Single", sentence="No two.", misses="one.")
+    wrong = right._replace(misses="none.")
+    assert apart([right, wrong, right._replace(name="Other")], said) == ["Single"]
