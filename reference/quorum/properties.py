@@ -129,7 +129,7 @@ def is_majority(nodes: list[int], rows: Rows) -> bool:
 
 
 def too_few(holders: list[int], rows: Rows, what: str) -> str:
-    """Who has something that a majority is to have. what: what it is, after `has`."""
+    """Names the holders of what a majority must have. what: what it is, after `has`."""
     who = f"{', '.join(map(str, holders))} alone has" if holders else "nobody has"
     needed = len(rows) // 2 + 1
     return f"of {len(rows)} voters {who} {what}; a majority is {needed}"
