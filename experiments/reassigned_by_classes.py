@@ -3,10 +3,10 @@
     .venv/bin/python -m experiments.reassigned_by_classes [--as kafka] [--runs N] [--jars DIR]
 
 ReplicationControlManager and ClusterControlManager of Apache Kafka, unpatched, in one JVM without a
-cluster (kraftcheck/kafka/live/witness/java/reassignment), take inputs of docs/reconfiguration.md
-that are drawn by chance: brokers that come and go, targets over targets, proposals, elections,
-directories that fail. The same input is given to the reference, from the same row. Topics are
-neither made nor deleted.
+cluster (kraftcheck/kafka/live/witness/java/reassignment), take inputs of
+docs/reference/reconfiguration.md that are drawn by chance: brokers that come and go, targets over
+targets, proposals, elections, directories that fail. The same input is given to the reference, from
+the same row. Topics are neither made nor deleted.
 
 --as specs: the correct rules. What Kafka does otherwise is listed by action.
 --as kafka: the rules of Z130, Z131, Z132, Z133 and Z160 in their places: what Kafka does is known.

@@ -3,10 +3,10 @@
     .venv/bin/python -m experiments.written_back [--case hole|marker|tail|times] [--repeat N]
                                                  [--control] [--file-system ext4|xfs|btrfs]
 
-What a broker would make of a disk like that is known (docs/storage.md). The question is whether a
-disk becomes like that. Many files are written as a broker writes its own, then the power is cut
-(power.py), at a moment by chance. No Kafka is needed; what it does in between is left out where it
-would sync.
+What a broker would make of a disk like that is known (docs/reference/storage.md). The question is
+whether a disk becomes like that. Many files are written as a broker writes its own, then the power
+is cut (power.py), at a moment by chance. No Kafka is needed; what it does in between is left out
+where it would sync.
 
 hole    A rolled segment is as it was at the end of an earlier batch, the next one has records: a
         log whose recovery finds nothing wrong, and that lacks records. Nobody flushes the first

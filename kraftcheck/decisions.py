@@ -3,7 +3,7 @@
 "Holds" says nothing of a decision that no step came to: a bug in it was not met. So each step's row
 and input are given to the reference's handler, which asks the rules that the specification asks
 there; what they answer is counted. Every rule is one operator of the spec, so it has a line there,
-and most have an id of docs/protocol-rules.md.
+and most have an id of docs/reference/protocol-rules.md.
 
 Law of this file: it says how far a verdict reaches and where a refused step was decided, and never
 changes one. It needs full rows: of hidden ones nobody knows what is asked.
@@ -41,7 +41,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     operator: str
     ids: str
-    """Of docs/protocol-rules.md, as they stand in the code, or empty."""
+    """Of docs/reference/protocol-rules.md, as they stand in the code, or empty."""
     place: str
     """Module and line of its operator."""
     asked: int

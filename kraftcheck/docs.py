@@ -266,8 +266,8 @@ PARTS: dict[str, Callable[[], str]] = {
     **{f"{each.name}_properties": partial(properties, each) for each in PROTOCOLS},
 }
 PAGES = (
-    *("docs/bugs.md", "docs/protocol-rules.md", "docs/histories-reference.md"),
-    *("docs/witness-classes.md", "docs/tables.md", "docs/shares.md", "docs/share-bugs.md"),
+    *("docs/reference/bugs.md", "docs/reference/protocol-rules.md", "docs/reference/histories.md"),
+    *("docs/reference/witness-classes.md", "docs/reference/tables.md", "docs/reference/shares.md"),
 )
 # Written whole, by a minute of TLC where its graphs are others by now.
 LIFE_CYCLES = "docs/measured/life-cycles.md"

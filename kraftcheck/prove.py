@@ -1,6 +1,6 @@
 """`prove`: safety beyond bounds, obligation by obligation.
 
-docs/proofs.md says exactly what is proved, and under which abstraction.
+docs/reference/proofs.md says exactly what is proved, and under which abstraction.
 """
 
 from __future__ import annotations

@@ -23,21 +23,13 @@ SITE: Final = BUILD / "site"
 LINK: Final = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
 API: Final = "api.md"
 SECTIONS: Final = (
-    ("Start", ("README.md", "docs/architecture.md", "docs/glossary.md", "docs/ci.md")),
-    (
-        "Your histories, clusters and code",
-        (
-            *("docs/histories.md", "docs/isolation.md", "docs/log-checker.md"),
-            *("docs/interceptor.md", "docs/real-clusters.md", "docs/storage.md"),
-            *("docs/serve.md", "docs/serve-reference.md", "docs/foreign-traces.md"),
-            *("docs/witness.md", "docs/witness-classes.md", "docs/explore.md", "docs/try.md"),
-        ),
-    ),
+    ("Start", ("README.md", "docs/README.md")),
+    ("Reference", ("docs/reference/",)),
+    ("Measured", ("docs/measured/",)),
+    ("Guides", ("docs/",)),
     ("Python", (API, "tla_utils/README.md")),
     ("Finds", ("finds/",)),
-    ("Bugs", ("docs/bugs.md", "docs/chaos.md", "docs/campaigns.md")),
-    ("Measured", ("docs/measured/",)),
-    ("Protocols and specifications", ("specs/", "docs/")),
+    ("Specifications", ("specs/",)),
     ("The repository", ("",)),
 )
 """What each section lists: pages, and folders with all pages below that no section before has."""

@@ -391,7 +391,7 @@ def _report(verb: str, screen: Screen | None, work: Callable[[Screen], int]) -> 
 
 
 def tables(session: SparkSession, folder: PathLike) -> Tables:
-    """The tables of recorded runs as frames of Spark (docs/tables.md).
+    """The tables of recorded runs as frames of Spark (docs/reference/tables.md).
 
     Args:
         session: a session of Spark, local or on a cluster that can read the folder.

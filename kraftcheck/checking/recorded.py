@@ -2,7 +2,7 @@
 
 `kraftcheck record` writes the file, and so may anybody: every field has a default. A field that the
 schema does not have is refused, since a misspelt one would weaken what is promised, or strengthen
-it, without a word. docs/histories-reference.md has the table of all fields (kraftcheck/docs.py
+it, without a word. docs/reference/histories.md has the table of all fields (kraftcheck/docs.py
 writes it).
 """
 

@@ -22,16 +22,22 @@ def manual(page: str | None, screen: Screen) -> int:
     \b
     Example: kraftcheck manual histories
     """
-    pages = {path.stem: path.read_text("utf-8") for path in sorted(PAGES.glob("*.md"))}
+    files = sorted(PAGES.rglob("*.md"), key=lambda path: (path.parent != PAGES, path))
+    pages = {_name(path): path.read_text("utf-8") for path in files}
     if page is None:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         screen.facts(titles.items())
         screen.document(titles)
         return HOLDS
-    # As a message names it: docs/histories.md#models.
+    # As a message names it: docs/histories.md#models. The folder may be left out.
     name = page.partition("#")[0].removeprefix("docs/").removesuffix(".md")
-    if name not in pages:
+    name = next((each for each in pages if f"/{each}".endswith(f"/{name}")), "")
+    if not name:
         raise BadInput(f"no page {page!r}; there are {', '.join(pages)}")
     screen.line(pages[name].rstrip("\n"))
     screen.document({"page": name, "text": pages[name]})
     return HOLDS
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(PAGES).with_suffix("").as_posix()

@@ -192,7 +192,7 @@ PROVED = (
     *("LeaderCompleteness", "CommittedSurvives", "LogMatching"),
     *("LeaderCandidateCompleteness", "PartitionLeaderCompleteness"),
 )
-"""What can be proved; docs/proofs.md says under which abstraction."""
+"""What can be proved; docs/reference/proofs.md says under which abstraction."""
 
 
 @click.command(cls=renaming({"--timeout": "--budget"}))
@@ -228,7 +228,7 @@ def prove(**options: Any) -> int:
     """Prove safety for any number of epochs, records and messages.
 
     It covers elections and logs in the quorum, also with changing voters, and the high watermark of
-    a partition. docs/proofs.md has the exact statements.
+    a partition. docs/reference/proofs.md has the exact statements.
 
     \b
     Example: kraftcheck prove --property ElectionSafety --nodes 3

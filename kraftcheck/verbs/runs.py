@@ -143,8 +143,8 @@ def _show_fields(context: click.Context, _: click.Parameter, kind: str | None) -
 def conform(paths: tuple[Path, ...], **options: Any) -> int:
     """Check every step of recorded runs against the specs.
 
-    PATH is the folder of a campaign; a schedule of moves (docs/chaos.md); a file of JSON lines
-    (.jsonl) with the steps of another implementation, or a folder of such files, or several
+    PATH is the folder of a campaign; a schedule of moves (docs/reference/chaos.md); a file of JSON
+    lines (.jsonl) with the steps of another implementation, or a folder of such files, or several
     (docs/foreign-traces.md); or the folder of a recording of a real cluster
     (docs/real-clusters.md).
 
@@ -208,7 +208,7 @@ def replay(
     """Print a run, one line for each step, with a legend.
 
     PATH is the folder of a campaign, a schedule that `shrink` wrote, a schedule of moves
-    (docs/chaos.md), or a file with the steps of another implementation.
+    (docs/reference/chaos.md), or a file with the steps of another implementation.
 
     \b
     Example: kraftcheck replay runs/Z01 --run 7
@@ -258,7 +258,7 @@ def shrink(
     """Make a failing run small, and save it as a schedule.
 
     PATH is the folder of a campaign; a file with what TLC printed of a model; or a schedule of
-    moves (docs/chaos.md). A counterexample of TLC becomes a schedule for the reference.
+    moves (docs/reference/chaos.md). A counterexample of TLC becomes a schedule for the reference.
 
     \b
     Example: kraftcheck shrink runs/Z01 --run 7
@@ -307,7 +307,8 @@ def sql(folder: Path, query: str, master: str | None, limit: int, screen: Screen
     """Query recorded runs in SQL.
 
     DIR is the folder of recorded runs. Tables are runs, steps, messages, operations, violations,
-    measures, histories, anomalies, and after `conform` classes and rejected (docs/tables.md).
+    measures, histories, anomalies, and after `conform` classes and rejected
+    (docs/reference/tables.md).
 
     \b
     Example: kraftcheck sql runs/Z01 "select verdict, count(*) from runs group by verdict"
@@ -371,8 +372,8 @@ def explore(
 ) -> int:
     """Play a protocol in a browser, move by move.
 
-    Begin with a protocol, with a schedule of moves (docs/chaos.md), or with a known bug, whose
-    stored schedule is opened. See docs/explore.md.
+    Begin with a protocol, with a schedule of moves (docs/reference/chaos.md), or with a known bug,
+    whose stored schedule is opened. See docs/explore.md.
 
     \b
     Example: kraftcheck explore partition --bug Z28 --option acks=all
@@ -401,7 +402,7 @@ def likelihood(
     """Find the step at which a failure became inevitable.
 
     Futures are drawn from each prefix of a failing run, and the share that fails is printed. FILE
-    is a schedule of moves (docs/chaos.md), DIR the folder of a campaign.
+    is a schedule of moves (docs/reference/chaos.md), DIR the folder of a campaign.
 
     \b
     Example: kraftcheck likelihood runs/Z28.moves --html runs/Z28.html

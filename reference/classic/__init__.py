@@ -1,4 +1,4 @@
-"""A consumer group of the classic protocol (docs/groups.md), as the specs in specs/classic have it.
+"""A consumer group of the classic protocol, as in specs/classic (docs/reference/groups.md).
 
 In reading order: messages, types, rules, coordinator, member, properties, protocol.
 """

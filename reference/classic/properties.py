@@ -42,9 +42,9 @@ def is_current(state: State, n: int) -> bool:
 
 
 def classic_type_inv(state: State) -> str | None:
-    """Rows have their types.
+    """Every field of a row has a value of its type.
 
-    Misses: a value that is possible in general and wrong just there.
+    Misses: a value of the right type that is wrong in this state.
     """
     group = state.coordinator
     for n, member in state.known.items():
@@ -63,9 +63,9 @@ def classic_type_inv(state: State) -> str | None:
 
 
 def assigned_once(state: State) -> str | None:
-    """In no assignment a partition is given to two.
+    """No assignment gives one partition to two members.
 
-    Misses: what members do with it: SingleOwner asks that.
+    Misses: what members fetch (see SingleOwner).
     """
     group = state.coordinator
     records = {each for tail in group.log.tails for each in tail.records}
@@ -81,10 +81,9 @@ def assigned_once(state: State) -> str | None:
 
 
 def single_owner(state: State) -> str | None:
-    """No two members may fetch a partition.
+    """No two members that the coordinator counts as members may fetch one partition.
 
-    Misses: a member that was removed, or whose generation is over, and fetches on until it hears of
-    it.
+    Misses: a member that was removed or missed a generation, and fetches until it learns of it.
     """
     current = [n for n in state.clients if is_current(state, n)]
     for m, n in combinations(current, 2):
@@ -94,9 +93,9 @@ def single_owner(state: State) -> str | None:
 
 
 def assignment_is_committed(state: State) -> str | None:
-    """A member knows of no assignment that is not committed.
+    """A stable member has no assignment that is not committed.
 
-    Misses: one that was never told to who waits for it.
+    Misses: an assignment that a waiting member never receives.
     """
     committed = state.coordinator.log.committed.generation
     for n, row in state.clients.items():
@@ -106,7 +105,7 @@ def assignment_is_committed(state: State) -> str | None:
 
 
 def owned_is_assigned(state: State) -> str | None:
-    """A member that is through has what was recorded for it, or less.
+    """A stable member of the recorded generation owns at most its recorded assignment.
 
     Misses: a partition that nobody fetches.
     """
@@ -119,9 +118,9 @@ def owned_is_assigned(state: State) -> str | None:
 
 
 def generations_monotonic(old: State, new: State) -> str | None:
-    """What is committed never goes back to an earlier generation.
+    """The committed generation never decreases.
 
-    Misses: a generation that was told and never committed.
+    Misses: a generation that members received and that was never committed.
     """
     before, after = (
         old.coordinator.log.committed.generation,

@@ -1,9 +1,9 @@
 """The one table of promises: what clients may count on, by configuration and by what went wrong.
 
 Simulator, chaos tests, the checker of histories and reports all read it, and so do the tables of
-docs/protocol-rules.md. A promise begins with everything (linearizable, durable, exactly once, in
-order); each row of `TABLE` whose condition applies takes something away and says why. A property
-that is weakened anywhere else is a defect.
+docs/reference/protocol-rules.md. A promise begins with everything (linearizable, durable, exactly
+once, in order); each row of `TABLE` whose condition applies takes something away and says why. A
+property that is weakened anywhere else is a defect.
 
 `promised(configuration, envelope)` is the whole interface. The envelope is what did happen, not
 what could have: a run without crashes must keep the promise for runs without crashes. Who does

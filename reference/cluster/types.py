@@ -2,7 +2,7 @@
 
 Law of this file: values only. A cluster has no row of its own. Its state is that of its components:
 the voters' rows, and for each partition the rows of its brokers and of its controller, each as if
-the partition were alone (docs/joins.md).
+the partition were alone (docs/reference/joins.md).
 """
 
 from __future__ import annotations

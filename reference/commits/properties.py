@@ -45,7 +45,7 @@ def _is_in_epoch(old: State, new: State) -> bool:
     """Whether who commits is in the epoch in which it asked.
 
     Kafka then looks at no partition (`ConsumerGroup.validateOffsetCommit`), though a member that
-    owes one keeps its epoch when it has given up others (docs/groups.md).
+    owes one keeps its epoch when it has given up others (docs/reference/groups.md).
     """
     return any(each.epoch == old.now(n).epoch for n, each in _committing(old, new))
 
@@ -56,7 +56,8 @@ def _is_move(old: State, new: State) -> bool:
 
 
 def commits_type_inv(old: State, new: State) -> str | None:
-    """Who has a position may fetch the partition; since when somebody has it is known.
+    """A member has a position only for a partition that it owns, and a partition with an owner has
+    the epoch since which it is owned.
 
     Misses: a wrong epoch.
     """
@@ -73,9 +74,10 @@ def commits_type_inv(old: State, new: State) -> str | None:
 
 
 def commit_by_owner(old: State, new: State) -> str | None:
-    """A commit is accepted only of who has the partition, or is in the epoch in which it asked.
+    """A commit is accepted only from the member that has the partition, or is in the epoch in which
+    it sent the commit.
 
-    Misses: which of two that ask for the same offset it is of.
+    Misses: which of two members with the same offset sent it.
     """
     if _is_move(old, new) or _group(new).offset == _group(old).offset:
         return None
@@ -85,9 +87,11 @@ def commit_by_owner(old: State, new: State) -> str | None:
 
 
 def handover_no_regress(old: State, new: State) -> str | None:
-    """What is committed goes back only for who has had the partition ever since it asked.
+    """A committed offset decreases only by a commit of a member that has had the partition ever
+    since it sent the commit, or is still in that epoch. After a refusal by a coordinator whose log
+    is lost, a member may begin again in the same epoch, so its own commits may overtake each other.
 
-    Or is in that epoch still. Misses: who has it, and goes back.
+    Misses: a member that has the partition and goes back.
     """
     before, after = _group(old), _group(new)
     if _is_move(old, new) or after.offset >= before.offset or _is_in_epoch(old, new):
@@ -98,9 +102,9 @@ def handover_no_regress(old: State, new: State) -> str | None:
 
 
 def start_at_committed(old: State, new: State) -> str | None:
-    """Who may fetch the partition begins where it is committed.
+    """A member that begins to fetch a partition begins at the committed offset.
 
-    Misses: a commit that is itself wrong.
+    Misses: a wrong commit.
     """
     offset: int = old.coordinator.log.committed.offset
     for n, row in new.members.items():

@@ -31,12 +31,11 @@ def said_by_all(row: CompactedReplica) -> tuple[LoadedKey, ...]:
 
 @_property("state")
 def kept_is_replayed(after: CompactedReplica) -> str | None:
-    """What is left of a log says what all of it would.
+    """The remaining records give the same last value of each key as all records would.
 
-    A replica that has not got all by which something was superseded may lack something: it is in no
-    ISR.
+    A replica that lacks a superseding record is excepted; it is not in the ISR.
 
-    Misses: a replica that was never cleaned, and whose log is wrong.
+    Misses: a replica that was never cleaned and whose log is wrong.
     """
     if len(after.log) < after.covered:
         return None
@@ -46,9 +45,9 @@ def kept_is_replayed(after: CompactedReplica) -> str | None:
 
 @_property("state")
 def loaded_is_replayed(after: CompactedReplica) -> str | None:
-    """What a coordinator has loaded is what the log says of which nothing was cleaned.
+    """A coordinator that has loaded has the state of the log before any cleaning.
 
-    Misses: what was read wrongly, until the load has come to its end.
+    Misses: wrong state before the load has ended.
     """
     if after.state != "Loaded" or after.loaded == (whole := said_by_all(after)):
         return None
@@ -57,9 +56,9 @@ def loaded_is_replayed(after: CompactedReplica) -> str | None:
 
 @_property("state")
 def cleans_committed(after: CompactedReplica) -> str | None:
-    """A cleaner keeps away from what is not committed, and from the active segment.
+    """The cleaner stays below the high watermark and below the active segment.
 
-    Misses: what was cleaned too early, and is committed since.
+    Misses: records that were cleaned too early and are committed by now.
     """
     if after.clean_to > after.high_watermark:
         return f"it cleans up to {after.clean_to}, the high watermark is {after.high_watermark}"
@@ -70,9 +69,9 @@ def cleans_committed(after: CompactedReplica) -> str | None:
 
 @_property("state")
 def offsets_stay(after: CompactedReplica) -> str | None:
-    """A batch is where its offset says.
+    """The position of a batch is its offset.
 
-    Misses: what is in the batch.
+    Misses: the content of the batch.
     """
     for offset, batch in enumerate(after.log):
         if batch.offset != offset:

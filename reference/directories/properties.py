@@ -30,9 +30,10 @@ _invariant = Declared("before", "after", "history", "handlers")
 
 @_invariant("state")
 def nothing_is_held(after: PartitionState) -> str | None:
-    """A broker that has read that it is no replica holds nothing, in no directory (R6, R22).
+    """A running broker that has read that it is no replica has the partition in no directory (R6,
+    R22).
 
-    Misses: a broker that has not read it, and one that starts.
+    Misses: a broker that has not read it, or is starting.
     """
     rows: Mapping[int, Any] = after.rows
     for n, row in rows.items():
@@ -43,9 +44,9 @@ def nothing_is_held(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def serves_from_online(after: PartitionState) -> str | None:
-    """Who serves has its log in a directory that has not failed (R18).
+    """A broker that leads or follows has its log in a directory that has not failed.
 
-    Misses: what is read from a directory before anybody has noticed that it fails.
+    Misses: reads before the failure was noticed.
     """
     rows: Mapping[int, Any] = after.rows
     for n, row in rows.items():

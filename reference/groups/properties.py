@@ -116,9 +116,9 @@ def _made_members(old: State, new: State) -> Iterator[tuple[GroupRecord, int, Me
 
 
 def group_type_inv(old: State, new: State) -> str | None:
-    """Rows have their types.
+    """Every field of a row has a value of its type.
 
-    Misses: a value that is possible in general and wrong just there.
+    Misses: a value of the right type that is wrong in this state.
     """
     for _, n, member in _made_members(old, new) if new.members == old.members else ():
         if {*member.assigned} & {*member.pending}:
@@ -136,9 +136,9 @@ def group_type_inv(old: State, new: State) -> str | None:
 
 
 def held_is_assigned(old: State, new: State) -> str | None:
-    """What the coordinator remembers of partitions is what the records say.
+    """The partitions that a group holds are those that its member records have.
 
-    Misses: records that are wrong themselves.
+    Misses: wrong member records.
     """
     for group in made(old, new):
         said = {p for member in group.members for p in has(member)}
@@ -151,9 +151,9 @@ def held_is_assigned(old: State, new: State) -> str | None:
 
 
 def server_single_owner(old: State, new: State) -> str | None:
-    """In no log that any coordinator may have, a partition has two owners.
+    """No log that a coordinator may have gives one partition to two members.
 
-    Misses: what members do: SingleOwner asks that.
+    Misses: what members fetch (see SingleOwner).
     """
     for group in made(old, new):
         of = members_of(new.constants, group)
@@ -164,9 +164,9 @@ def server_single_owner(old: State, new: State) -> str | None:
 
 
 def epochs_bounded(old: State, new: State) -> str | None:
-    """No epoch is ahead of the one that it follows.
+    """No member epoch exceeds the target epoch, and no target epoch exceeds the group epoch.
 
-    Misses: an epoch that should have risen and stays.
+    Misses: an epoch that should have increased.
     """
     for group, n, member in _made_members(old, new):
         if group.target_epoch > group.epoch:
@@ -177,9 +177,9 @@ def epochs_bounded(old: State, new: State) -> str | None:
 
 
 def assigned_is_subscribed(old: State, new: State) -> str | None:
-    """A member is given only what it asked for.
+    """A member has only partitions to which it subscribed.
 
-    Misses: a partition that a member asked for and is not given.
+    Misses: a partition that a member should have.
     """
     for _, n, member in _made_members(old, new):
         if wrong := {*member.assigned} - {*member.subscribed}:
@@ -188,9 +188,9 @@ def assigned_is_subscribed(old: State, new: State) -> str | None:
 
 
 def target_is_whole(old: State, new: State) -> str | None:
-    """A target gives away all that there is of what somebody subscribes to.
+    """A current target assigns every partition to which some member subscribes.
 
-    Misses: a target that is not made at all.
+    Misses: a target that is never computed.
     """
     for group in made(old, new):
         if group.target_epoch == group.epoch:
@@ -202,9 +202,9 @@ def target_is_whole(old: State, new: State) -> str | None:
 
 
 def static_identity(old: State, new: State) -> str | None:
-    """An instance id is that of one member.
+    """An instance id belongs to at most one member.
 
-    Misses: which one.
+    Misses: the wrong member.
     """
     for group in made(old, new) if new.constants.static else ():
         of = members_of(new.constants, group)
@@ -216,9 +216,10 @@ def static_identity(old: State, new: State) -> str | None:
 
 
 def assigned_is_target(old: State, new: State) -> str | None:
-    """A stable member has its target, and nobody in the target's epoch has more than that.
+    """In the target's epoch a member has at most its target, and a stable member exactly its
+    target.
 
-    Misses: members on their way to a target, and whether they arrive.
+    Misses: members in an earlier epoch, and whether they ever reach their target.
     """
     for group, n, member in _made_members(old, new):
         is_there = member.epoch == group.target_epoch == group.epoch
@@ -234,9 +235,9 @@ def assigned_is_target(old: State, new: State) -> str | None:
 
 
 def single_owner(state: State) -> str | None:
-    """No two members may fetch a partition.
+    """No two members that the coordinator counts as members may fetch one partition.
 
-    Misses: a member that was fenced and fetches on until it hears of it.
+    Misses: a fenced member that fetches until it learns of it.
     """
     current = [n for n in state.members if is_current(state, n)]
     for m, n in combinations(current, 2):
@@ -246,9 +247,9 @@ def single_owner(state: State) -> str | None:
 
 
 def owned_is_held(state: State) -> str | None:
-    """A member may fetch only what its coordinator takes it to have.
+    """A member may fetch only partitions that its coordinator attributes to it.
 
-    Misses: the same, and a partition that nobody fetches.
+    Misses: a fenced member, and a partition that nobody fetches.
     """
     for n, row in state.members.items():
         wrong = {*row.owned} - has(state.now(n))
@@ -258,9 +259,9 @@ def owned_is_held(state: State) -> str | None:
 
 
 def epoch_is_committed(state: State) -> str | None:
-    """A member knows of no epoch that is not committed.
+    """A member has no epoch that is not committed.
 
-    Misses: an assignment that is not committed in an epoch that is.
+    Misses: an uncommitted assignment in a committed epoch.
     """
     committed = state.coordinator.log.committed.target_epoch
     ahead = [n for n, row in state.members.items() if row.epoch > committed]
@@ -270,9 +271,9 @@ def epoch_is_committed(state: State) -> str | None:
 
 
 def ack_is_heard(state: State) -> str | None:
-    """A member that has said that it revoked is not waited for.
+    """The coordinator does not wait for a revocation that the member has already reported.
 
-    Misses: a member that is waited for and whose answer is still under way.
+    Misses: a member whose report is in flight.
     """
     for n, row in state.members.items():
         member = state.now(n)
@@ -284,9 +285,9 @@ def ack_is_heard(state: State) -> str | None:
 
 
 def nobody_gives_up(state: State) -> str | None:
-    """No member gives up that has its instance id for itself.
+    """A member gives up only if another member may have its instance id.
 
-    Misses: a member that is refused for ever and tries on.
+    Misses: a member that is always refused and retries for ever.
     """
     lost = [n for n, row in state.members.items() if row.state == "Fatal"]
     if not lost:
@@ -297,9 +298,9 @@ def nobody_gives_up(state: State) -> str | None:
 
 
 def kept_is_not_fetched(state: State) -> str | None:
-    """What is kept for a static member that has left for a while, nobody fetches under its id.
+    """A static member that left temporarily fetches nothing.
 
-    Misses: others that fetch it: SingleOwner asks that.
+    Misses: other members that fetch its partitions (see SingleOwner).
     """
     for n in chain.from_iterable(state.constants.static):
         if state.now(n).epoch == RELEASED_EPOCH and state.members[n].owned:
@@ -311,9 +312,10 @@ def kept_is_not_fetched(state: State) -> str | None:
 
 
 def coordinated(state: State) -> str | None:
-    """Who leads, and has heard of it, has a coordinator; nobody else has one.
+    """When all elections and resignations are handled, a broker has a coordinator exactly if it
+    leads.
 
-    Misses: how long it takes to hear: brokers with events that wait are not asked.
+    Misses: brokers with events that wait.
     """
     row = state.loader
     if row.events or row.leads == (row.state != "Inactive"):
@@ -324,7 +326,7 @@ def coordinated(state: State) -> str | None:
 def load_succeeds(state: State) -> str | None:
     """No load fails.
 
-    Misses: a load that ends with the wrong state: ReplayEqual asks that.
+    Misses: a load that ends in a wrong state (see ReplayEqual).
     """
     return f"a load failed at {state.loader.position}" if state.loader.state == "Failed" else None
 
@@ -335,9 +337,10 @@ def _last_entry(row: GroupLoader, kind: str, n: int) -> GroupEntry | None:
 
 
 def replay_equal(state: State) -> str | None:
-    """A coordinator knows what the log says, whatever was cleaned when.
+    """An active coordinator has exactly the state that the log implies, whatever was cleaned
+    meanwhile.
 
-    Misses: coordinators that load still, and a log that is wrong.
+    Misses: coordinators that are still loading, and a wrong log.
     """
     row = state.loader
     if not row.leads or row.events or row.state != "Active":
@@ -374,10 +377,10 @@ def _current(row: GroupOffsets) -> dict[int, CommittedOffset]:
 
 
 def commits_handed_out(state: State) -> str | None:
-    """Nothing is committed that was not handed out.
+    """Every committed offset is at most the position up to which records were given to the
+    application.
 
-    Misses: partitions that the member does not have, and what was handed out and not
-    processed.
+    Misses: partitions that the member does not have, and records that were given and not processed.
     """
     known = _current(state.offsets)
     for position in state.offsets.positions:
@@ -388,9 +391,10 @@ def commits_handed_out(state: State) -> str | None:
 
 
 def given_up_is_committed(old: State, new: State) -> str | None:
-    """What is given up was committed as far as it was handed out.
+    """Before a member gives a partition up, it has committed everything that the application
+    received.
 
-    Misses: what is taken away without a revocation (a member that is fenced).
+    Misses: a partition that is taken away without a revocation (a fenced member).
     """
     known = _committed(new.offsets)
     for position in old.offsets.positions:
@@ -402,12 +406,9 @@ def given_up_is_committed(old: State, new: State) -> str | None:
 
 
 def start_at_committed(old: State, new: State) -> str | None:
-    """A member that takes a partition starts at its committed offset, if there is one.
+    """A member that takes a partition begins at the committed offset, or at 0 if there is none.
 
-    It starts at the first record of a topic that has none.
-
-    Misses: a commit that is itself wrong, and the time between reading it and taking the
-    partition.
+    Misses: a wrong commit, and the time between reading the offset and taking the partition.
     """
     before = {position.partition for position in old.offsets.positions}
     known = _current(old.offsets)
@@ -420,9 +421,9 @@ def start_at_committed(old: State, new: State) -> str | None:
 
 
 def handover_no_regress(old: State, new: State) -> str | None:
-    """What is committed goes back only for who has the partition.
+    """A committed offset decreases only while the member has the partition.
 
-    Misses: who has the partition and goes back.
+    Misses: a member that has the partition and goes back.
     """
     known = _committed(new.offsets)
     for each in old.offsets.committed:
@@ -438,9 +439,10 @@ def _deleted_now(old: State, new: State) -> set[int]:
 
 
 def nothing_of_deleted(old: State, new: State) -> str | None:
-    """Nothing is left of a deleted topic that a new topic of its name could be taken to have.
+    """After the deletion of a topic no state remains that a new topic of the same name could
+    inherit.
 
-    Misses: what comes of it later.
+    Misses: later effects of the deletion.
     """
     row, deleted = new.offsets, _deleted_now(old, new)
     kept = {p: each for p, each in _current(old.offsets).items() if p in old.offsets.renewed}
@@ -454,10 +456,10 @@ def nothing_of_deleted(old: State, new: State) -> str | None:
 
 
 def offsets_kept(old: State, new: State) -> str | None:
-    """An offset is forgotten only when it has expired, or with its topic or its empty group.
+    """An offset disappears only with its topic, with its empty group, or by expiry.
 
-    It expires when the group has been empty for the retention time, nobody has committed since and
-    no transaction has sent another one.
+    It expires if the group was empty for the retention time, nobody committed since, and no
+    transaction has a pending offset for the partition.
 
     Misses: offsets that are kept too long.
     """
@@ -480,12 +482,11 @@ def _group_deleted_now(old: State, new: State) -> bool:
 
 
 def pending_by_own_marker(old: State, new: State) -> str | None:
-    """An offset that a transaction sent is committed or dropped as its own marker says.
+    """A pending offset is committed or dropped by the marker of its own producer and transaction,
+    unless the transaction sends another offset or the topic or group is deleted. An offset that was
+    committed later stays.
 
-    Unless the transaction sends another offset, or the topic or group is deleted. What was
-    committed after it stays.
-
-    Misses: a marker that is never done.
+    Misses: a marker that never arrives.
     """
     row, known = old.offsets, _committed(new.offsets)
     kept = {(each.partition, each.transaction, each.producer) for each in new.offsets.pending}
@@ -512,9 +513,9 @@ def _recorded(state: State) -> dict[int, tuple[MigratedMember, MigratingClient]]
 
 
 def recorded_once(state: State) -> str | None:
-    """What is recorded of a group of the consumer protocol gives nothing to two.
+    """The records of a group of the consumer protocol give no partition to two members.
 
-    Misses: groups of the classic protocol, and what members do.
+    Misses: groups of the classic protocol, and what members fetch.
     """
     if state.migration.type != "Consumer":
         return None
@@ -526,9 +527,9 @@ def recorded_once(state: State) -> str | None:
 
 
 def one_owner_in_migration(state: State) -> str | None:
-    """No two members that the group has not removed fetch a partition.
+    """No two members that the group has not removed fetch one partition.
 
-    Misses: who was removed and has not heard of it.
+    Misses: a removed member that has not learned of its removal.
     """
     of = {n: {*client.owned} for n, (each, client) in _recorded(state).items() if not each.left}
     for m, n in combinations(of, 2):
@@ -538,9 +539,10 @@ def one_owner_in_migration(state: State) -> str | None:
 
 
 def no_orphan(state: State) -> str | None:
-    """Every partition has an owner once all members are there and know that nothing is new.
+    """When all recorded members are present and have a response that nothing is new, every
+    partition has an owner.
 
-    Misses: a group in which somebody is told something again and again.
+    Misses: a group whose members never reach this state.
     """
     known = _recorded(state)
     is_quiet = {*known} <= {*state.migration.told}
@@ -552,9 +554,9 @@ def no_orphan(state: State) -> str | None:
 
 
 def generation_kept(old: State, new: State) -> str | None:
-    """Epochs and generations never go back.
+    """Epochs and generations never decrease.
 
-    Misses: one that should have grown.
+    Misses: one that should have increased.
     """
     before, after = old.migration.epoch, new.migration.epoch
     return f"epoch {before} goes back to {after}" if after < before else None
@@ -564,11 +566,11 @@ def generation_kept(old: State, new: State) -> str | None:
 
 
 def epochs_monotonic(old: State, new: State) -> str | None:
-    """Committed epochs never go back.
+    """Committed epochs never decrease.
 
-    A member's does only when it has been removed meanwhile, or has left for a while.
+    A member's epoch decreases only if it was removed meanwhile or left temporarily.
 
-    Misses: an epoch that should have risen and stays.
+    Misses: an epoch that should have increased.
     """
     before, after = old.coordinator.log.committed, new.coordinator.log.committed
     if after.epoch < before.epoch or after.target_epoch < before.target_epoch:
@@ -592,11 +594,12 @@ def _share_an_instance(state: State, m: int, n: int) -> bool:
 
 
 def withheld(old: State, new: State) -> str | None:
-    """A partition is given to a member only when no other one has it, but for one that it replaces.
+    """A member receives a partition only if no other member has it, except one that it replaces.
 
-    (When another coordinator takes over, nothing is given.)
+    A new coordinator assigns nothing when it takes over.
 
-    Misses: what a new coordinator makes of a tail, and partitions that are withheld for ever.
+    Misses: what a new coordinator makes of uncommitted records, and a partition that is withheld
+    for ever.
     """
     if _is_move(old, new):
         return None
@@ -611,11 +614,11 @@ def withheld(old: State, new: State) -> str | None:
 
 
 def replaced_has_left(old: State, new: State) -> str | None:
-    """A static member is replaced by another one only when it fetches nothing any more.
+    """A static member is replaced only after it has stopped fetching.
 
-    (Who was removed may fetch on until it hears of it.)
+    (A removed member may fetch until it learns of its removal.)
 
-    Misses: who is removed, and not replaced.
+    Misses: a member that is removed and not replaced.
     """
     if _is_move(old, new):
         return None

@@ -24,11 +24,10 @@ def follows(row: HostRow) -> bool:
 
 @_property("state")
 def local_changes_sound(after: HostRow) -> str | None:
-    """The broker hosts the partition exactly as its applied metadata say.
+    """A broker hosts the partition exactly if its applied metadata say so, with their leader and
+    epochs.
 
-    That includes their leader and epochs.
-
-    Misses: metadata that it has not applied yet, and replicas whose directory has failed.
+    Misses: metadata that is not applied yet, and replicas in a failed directory.
     """
     image, replica = after.applied, after.replica
     if not follows(after):
@@ -47,11 +46,10 @@ def local_changes_sound(after: HostRow) -> str | None:
 
 @_property("state")
 def applied_was_committed(after: HostRow) -> str | None:
-    """What a broker has applied of a topic was committed.
+    """Applied metadata of a topic are never newer than the committed ones, and equal to them in the
+    same epoch.
 
-    It is never newer than the metadata, and one epoch has one state.
-
-    Misses: what was applied wrongly, and has an older epoch than the metadata by now.
+    Misses: wrong metadata of an older epoch.
     """
     applied, image = after.applied, after.image
     if not follows(after) or applied.topic_id != image.topic_id or applied == image:
@@ -65,7 +63,7 @@ def applied_was_committed(after: HostRow) -> str | None:
 def no_replica_of_old_topic(after: HostRow) -> str | None:
     """A log is served only under its own topic id.
 
-    Misses: a log of an old topic that nobody serves, and one in a directory that has failed.
+    Misses: a log of an old topic that is not served, and one in a failed directory.
     """
     replica = after.replica
     if not follows(after) or replica.state != "Online":
@@ -78,9 +76,9 @@ def no_replica_of_old_topic(after: HostRow) -> str | None:
 
 @_property("state")
 def leader_candidate_completeness(after: HostRow) -> str | None:
-    """A replica in the ISR has all that was acknowledged.
+    """An online replica in the ISR has all acknowledged records.
 
-    Misses: a replica that cannot be reached, and so is no candidate.
+    Misses: a replica that is offline and so no candidate.
     """
     replica, image = after.replica, after.image
     serves = after.running and replica.state == "Online" and replica.topic_id == image.topic_id
@@ -92,9 +90,9 @@ def leader_candidate_completeness(after: HostRow) -> str | None:
 
 @_property("state")
 def offline_dir_never_leads(after: HostRow) -> str | None:
-    """A replica is out of the ISR when the controller has heard that its directory has failed.
+    """A replica is out of the ISR once its failed directory is reported to the controller.
 
-    Misses: the time until it hears of it.
+    Misses: the time before the report.
     """
     replica, image = after.replica, after.image
     failed = replica.state == "Offline" and replica.directory in after.reported
@@ -105,9 +103,7 @@ def offline_dir_never_leads(after: HostRow) -> str | None:
 
 @_property("state")
 def directory_is_known(after: HostRow) -> str | None:
-    """The controller's record of the replica's directory is right, or becomes right.
-
-    It becomes right when a move ends.
+    """The controller's record of the replica's directory is correct, or will be when a move ends.
 
     Misses: metadata that the broker has not applied yet.
     """
@@ -126,9 +122,9 @@ def directory_is_known(after: HostRow) -> str | None:
 
 @_property("step")
 def proposal_kept(before: HostRow, after: HostRow) -> str | None:
-    """A proposal that is on its way is dropped only by newer metadata, or with the replica.
+    """A pending proposal is dropped only by newer metadata or with the replica.
 
-    Misses: an answer that never comes.
+    Misses: a response that never arrives.
     """
     was, now = before.replica, after.replica
     same = was.state == now.state == "Online" and was.topic_id == now.topic_id

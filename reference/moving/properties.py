@@ -61,12 +61,12 @@ def _left_since(after: PartitionState, known: BrokerRow, r: int) -> bool:
 def weak_isr(
     before: PartitionState, after: PartitionState, history: Any, handlers: Any
 ) -> str | None:
-    """Each member of the ISR has what its leader calls committed.
+    """Every running member of a leader's ISR has the leader's log up to its high watermark.
 
     Excepted is a member that started from an empty log, or was no replica for a while, until the
-    leader has learned it.
+    leader has read that.
 
-    Misses: followers that the leader no longer counts, and members that are down.
+    Misses: followers outside the ISR, and members that are down.
     """
     for n, row in after.rows.items():
         if is_leader(row):
@@ -81,12 +81,12 @@ def weak_isr(
 
 @_invariant("state")
 def deleted_everywhere(after: PartitionState, handlers: Any) -> str | None:
-    """A current leader confirms a deletion when every unfenced replica has made it (S9).
+    """A current leader confirms a deletion only after all unfenced replicas have made it (S9).
 
-    A broker that is no replica has nothing to delete, nor one that was none for a while, until the
-    leader has read that.
+    Excepted is a broker that is no replica, or was none for a while, until the leader has read
+    that.
 
-    Misses: replicas that are fenced, which may lead again from the ELR.
+    Misses: fenced replicas, which may lead again from the ELR.
     """
 
     def is_replica(known: Any, r: int) -> bool:
@@ -99,12 +99,12 @@ def deleted_everywhere(after: PartitionState, handlers: Any) -> str | None:
 def valid_controller_state(
     before: PartitionState, after: PartitionState, history: Any, handlers: Any
 ) -> str | None:
-    """Nobody who is fenced is in the ISR.
+    """No fenced broker is in the ISR.
 
-    Without ELR its last member may be (C10); and where unclean elections are allowed, whom a
-    reassignment that was given up has left there alone, with nobody to lead (R4).
+    Without ELR its last member may be fenced (C10). So may the only member that a cancelled
+    reassignment has left, without a leader, if unclean elections are allowed (R4).
 
-    Misses: brokers that are dead and not fenced yet, and who is in the ELR.
+    Misses: dead brokers that are not fenced yet, and the ELR.
     """
     partition = after.controller.partition
     unclean = handlers.constants.unclean_election
@@ -115,9 +115,9 @@ def valid_controller_state(
 
 @_invariant("state")
 def local_changes_sound(after: PartitionState) -> str | None:
-    """A broker that has read that it is no replica holds nothing (R6).
+    """A running broker that has read that it is no replica has no log and no role (R6).
 
-    Misses: a broker that has not read it, and one that starts.
+    Misses: a broker that has not read it, or is starting.
     """
     for n, row in after.rows.items():
         if not holds_what_it_may(n, row):

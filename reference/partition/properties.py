@@ -187,9 +187,9 @@ def position(state: PartitionState, b: int) -> int:
 
 @_invariant("state")
 def partition_row_type_inv(after: PartitionState) -> str | None:
-    """Every field of a broker's row has a value of its kind.
+    """Every field of a broker's row has a value of its type, and fields fit the role.
 
-    Misses: a value that is possible in general and wrong just there.
+    Misses: a value of the right type that is wrong in this state.
     """
     for n, row in after.rows.items():
         leads, end = row.role == "Leader", len(row.log)
@@ -220,9 +220,9 @@ def partition_row_type_inv(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def controller_type_inv(after: PartitionState) -> str | None:
-    """Every field of the controller's row has a value of its kind.
+    """Every field of the controller's row has a value of its type.
 
-    Misses: the same of the controller, and whether the leader is one that may lead.
+    Misses: a value of the right type that is wrong in this state.
     """
     partition, brokers = after.controller.partition, set(after.rows)
     if {partition.leader, partition.last_known_leader} - brokers - {NOBODY}:
@@ -241,7 +241,7 @@ def controller_type_inv(after: PartitionState) -> str | None:
 def leader_in_isr(after: PartitionState) -> str | None:
     """The chosen leader is in the ISR.
 
-    Misses: a leader that is in the ISR and should not be.
+    Misses: a leader that should not be in the ISR.
     """
     leader = chosen_leader(after)
     if leader != NOBODY and leader not in after.controller.partition.isr:
@@ -251,9 +251,11 @@ def leader_in_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """ISR and ELR share nobody, and an ISR that is large enough leaves no ELR.
+    """ISR and ELR are disjoint.
 
-    Misses: an ISR or an ELR that lacks somebody, and members that lack records.
+    An ISR of at least min ISR leaves no ELR.
+
+    Misses: a missing member, and members that lack records.
     """
     isr, elr = after.controller.partition.isr, after.controller.partition.elr
     if set(isr) & set(elr):
@@ -267,11 +269,13 @@ def valid_controller_isr_and_elr(after: PartitionState, handlers: BrokerHandlers
 
 @_invariant("state")
 def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """Nobody who is fenced is in the ISR; without ELR, its last member may be (C10).
+    """No fenced broker is in the ISR.
 
-    One who stops may be: Kafka elects whom it unfences without a look at that.
+    Without ELR its last member may be fenced (C10). A stopping broker may be in it, because Kafka
+    elects a broker that it unfences without checking this: a heartbeat from before the stop may
+    arrive after the session has timed out.
 
-    Misses: brokers that are dead and not fenced yet, and who is in the ELR.
+    Misses: dead brokers that are not fenced yet, and the ELR.
     """
     isr = after.controller.partition.isr
     if not handlers.constants.elr_enabled and len(isr) <= 1:
@@ -284,9 +288,10 @@ def valid_controller_state(after: PartitionState, handlers: BrokerHandlers) -> s
 
 @_invariant("step")
 def fenced_never_elected(before: PartitionState, after: PartitionState) -> str | None:
-    """Nobody is elected who is fenced, or stops and is not just unfenced (KAFKA-19522).
+    """An elected leader is not fenced, and is not stopping unless it was just unfenced
+    (KAFKA-19522).
 
-    Misses: who was elected while alive, was fenced since and leads on.
+    Misses: a leader that was fenced after its election.
     """
     old, new = before.controller.partition, after.controller.partition
     if new.leader_epoch == old.leader_epoch or new.leader == NOBODY:
@@ -304,11 +309,11 @@ def fenced_never_elected(before: PartitionState, after: PartitionState) -> str |
 
 @_invariant("state")
 def weak_isr(after: PartitionState) -> str | None:
-    """Each member of the leader's ISR has what that leader calls committed.
+    """Every running member of a leader's ISR has the leader's log up to its high watermark.
 
-    Unless it began anew and the leader has not been told.
+    Excepted is a member with a new broker epoch that the leader has not read yet.
 
-    Misses: followers that the leader no longer counts, and members that are down.
+    Misses: followers outside the ISR, and members that are down.
     """
     for n, row in after.rows.items():
         for r in row.isr if is_leader(row) else ():
@@ -326,9 +331,10 @@ def weak_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def strong_isr(after: PartitionState) -> str | None:
-    """Whoever the controller counts as in sync has what any leader calls committed.
+    """Every running member of the controller's ISR has the log of any leader up to its high
+    watermark.
 
-    Misses: who is down or in the ELR: LeaderCandidateCompleteness asks of the ELR.
+    Misses: brokers that are down, and the ELR (see LeaderCandidateCompleteness).
     """
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_leader(row) else ():
@@ -341,9 +347,9 @@ def strong_isr(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def valid_high_watermark(after: PartitionState) -> str | None:
-    """The logs of the ISR reach the high watermark of the current leader.
+    """The logs of the controller's ISR reach the high watermark of the current leader.
 
-    Misses: other records than the leader's below the high watermark: StrongIsr compares them.
+    Misses: other records below the high watermark than the leader's (see StrongIsr).
     """
     for n, row in after.rows.items():
         for r in after.controller.partition.isr if is_current_leader(after, n) else ():
@@ -356,10 +362,10 @@ def valid_high_watermark(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def replication_quorum_superset(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """Nobody can be elected without what the leader's high watermark waits for.
+    """The high watermark of the current leader waits for every broker that can be elected.
 
-    Misses: a leader that waits for enough and yet advances too early; leaders that were
-    replaced.
+    Misses: a leader that waits for enough brokers and still advances too early, and replaced
+    leaders.
     """
     partition = after.controller.partition
     for n, row in after.rows.items():
@@ -378,10 +384,9 @@ def replication_quorum_superset(after: PartitionState, handlers: BrokerHandlers)
 
 @_invariant("state")
 def leader_candidate_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
-    """Whoever may be elected without loss has everything that is committed.
+    """Every running member of the ISR or the ELR has all committed records.
 
-    Misses: candidates that are down just now, and records that were answered without being
-    covered by a high watermark.
+    Misses: members that are down, and acknowledged records that no high watermark covered.
     """
     partition = after.controller.partition
     for r in sorted({*partition.isr, *partition.elr}):
@@ -394,10 +399,10 @@ def leader_candidate_completeness(after: PartitionState, history: PartitionHisto
 
 @_invariant("state")
 def partition_leader_completeness(after: PartitionState, history: PartitionHistory) -> str | None:
-    """The chosen leader has everything that is committed, and every acked value.
+    """The chosen leader, if it runs, has all committed records and all acknowledged values.
 
-    Misses: a leader that is down; acked values once records were deleted from the start of the
-    log.
+    Misses: a leader that is down; acknowledged values after records were deleted from the start of
+    the log.
     """
     leader = chosen_leader(after)
     if leader == NOBODY or not is_running(after.rows[leader]):
@@ -414,9 +419,9 @@ def partition_leader_completeness(after: PartitionState, history: PartitionHisto
 
 @_invariant("state")
 def partition_log_matching(after: PartitionState) -> str | None:
-    """Two logs agree below both high watermarks.
+    """The logs of two running brokers agree below both high watermarks.
 
-    Misses: logs that differ above either high watermark, and brokers that are down.
+    Misses: a difference above one of them, and brokers that are down.
     """
     for a, one in after.rows.items():
         for b, two in after.rows.items():
@@ -429,9 +434,9 @@ def partition_log_matching(after: PartitionState) -> str | None:
 
 @_invariant("state")
 def no_committed_record_lost(after: PartitionState, history: PartitionHistory) -> str | None:
-    """What was committed is on some disk, for ever.
+    """Some log has each committed record.
 
-    Misses: a record that is left in a log from which nobody will ever lead.
+    Misses: a record that remains only in a log that can never lead.
     """
     for i, record in enumerate(history.committed):
         logs = [row.log for row in after.rows.values() if len(row.log) > i]
@@ -444,10 +449,9 @@ def no_committed_record_lost(after: PartitionState, history: PartitionHistory) -
 def monotonic_true_high_watermark(
     before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
-    """What was committed stays so, and a leader's high watermark never goes back while it leads.
+    """The committed log only grows, and a leader's high watermark never decreases during its epoch.
 
-    Misses: a high watermark that goes back from one leader to the next while nothing committed
-    changes: MonotonicListOffsets asks what it tells.
+    Misses: a high watermark that decreases from one leader to the next (see MonotonicListOffsets).
     """
     if history.committed[: len(history.committed_before)] != history.committed_before:
         return "what was committed has changed"
@@ -463,13 +467,10 @@ def monotonic_true_high_watermark(
 def acked_has_min_isr_copies(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """A value is answered when enough copies of it exist, or some were deleted or lost.
+    """When a value is acknowledged, min ISR brokers have it, deleted records up to it, or have lost
+    it in a crash that the controller has not noticed yet.
 
-    A member of the ISR that has crashed since it confirmed a record counts until the controller
-    hears of it.
-
-    Misses: an answer when copies are enough but not those of the ISR; copies that are lost
-    afterwards.
+    Misses: enough copies outside the ISR, and copies that are lost later.
     """
     for value in sorted(history.acked - history.acked_before):
         copies = [
@@ -484,9 +485,11 @@ def acked_has_min_isr_copies(
 
 @_invariant("state")
 def no_duplicate(after: PartitionState) -> str | None:
-    """A value stands once in a log: clients send it once, or again as idempotent producers.
+    """No log has a value twice.
 
-    Misses: a value that stands twice over time and not at once, and one that is lost.
+    Clients send a value once, or repeatedly as idempotent producers.
+
+    Misses: a second copy after the first one is gone, and a lost value.
     """
     for n, row in after.rows.items():
         values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
@@ -514,9 +517,9 @@ def consumer_fetch(n: int, offset: int) -> ConsumerFetchRequest:
 def read_only_committed(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """Nobody shows a record that is not committed.
+    """Consumer fetches return committed records only.
 
-    Misses: a committed record that is not shown, and fetches that were under way.
+    Misses: a committed record that is not returned, and fetches in flight.
     """
     committed = history.committed
     for n, row in after.rows.items():
@@ -538,11 +541,10 @@ def list_latest(n: int) -> ListOffsetsRequest:
 def monotonic_list_offsets(
     after: PartitionState, history: PartitionHistory, handlers: BrokerHandlers
 ) -> str | None:
-    """A current leader that names an offset names the true one.
+    """The latest offset that a current leader returns is at least the committed end, so clients
+    never see it decrease (KIP-207).
 
-    So no client sees it go back (KIP-207).
-
-    Misses: leaders that were replaced, and an offset that is too high.
+    Misses: replaced leaders, and an offset that is too large.
     """
     for n, row in after.rows.items():
         if is_current_leader(after, n):
@@ -559,11 +561,10 @@ def delete_up_to(n: int, offset: int) -> DeleteRecordsRequest:
 
 @_invariant("state")
 def deleted_everywhere(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """A current leader confirms a deletion only when every unfenced replica has made it (S9).
+    """A current leader confirms a deletion only after all replicas that it knows as unfenced have
+    made it (S9).
 
-    Those count that the leader knows as unfenced.
-
-    Misses: replicas that are fenced, which may lead again from the ELR.
+    Misses: fenced replicas, which may lead again from the ELR.
     """
     return confirms_too_early(after, handlers, lambda known, r: True)
 
@@ -592,9 +593,9 @@ def confirms_too_early(
 
 @_invariant("state")
 def log_bounds(after: PartitionState) -> str | None:
-    """The log starts at or below the high watermark, which is at or below its end.
+    """Log start, high watermark and log end are in order.
 
-    Misses: a position that is wrong and in its order.
+    Misses: a wrong position that keeps this order.
     """
     for n, row in after.rows.items():
         if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
@@ -621,11 +622,10 @@ def cache_is_sound(row: BrokerRow) -> bool:
 
 @_invariant("state")
 def partition_epoch_cache_sound(after: PartitionState) -> str | None:
-    """The epoch cache is the one that the log implies.
+    """The epoch cache is the one that the log implies, with at most one more entry at its end, for
+    an epoch without records.
 
-    It has at most one more entry, at its end: an epoch without records yet.
-
-    Misses: a wrong log with the cache that it implies; brokers that are down.
+    Misses: a wrong log with the matching cache, and brokers that are down.
     """
     for n, row in after.rows.items():
         if is_up(row) and not cache_is_sound(row):
@@ -648,9 +648,9 @@ def folded(brokers: Collection[int], image: Image, records: Iterable[MetadataRec
 
 @_invariant("state")
 def metadata_log_matching(after: PartitionState, handlers: BrokerHandlers) -> str | None:
-    """What a broker knows of the cluster is a prefix of what is committed.
+    """A broker's image is that of a prefix of the committed metadata.
 
-    Misses: metadata that is read late, or never, and wrong decisions that are committed.
+    Misses: metadata that is read late or never, and wrong decisions that are committed.
     """
     initial = handlers.initial.image
     for n, row in after.rows.items():
@@ -675,10 +675,10 @@ def known_committed(row: BrokerRow, committed: RecordLog) -> RecordLog:
 def partition_refines_committed_log(
     before: PartitionState, after: PartitionState, history: PartitionHistory
 ) -> str | None:
-    """The committed log only grows, and what a leader knows to be committed is a prefix of it.
+    """A partition implements one committed log that only grows; each leader knows a prefix of it.
 
-    Misses: a leader that says committed, as the first, what the ISR does not have: it defines
-    what is committed.
+    Misses: a leader that is the first to call a record committed that the ISR does not have,
+    because its high watermark defines the committed log.
     """
     old_committed, committed = history.committed_before, history.committed
     if committed[: len(old_committed)] != old_committed:

@@ -4,8 +4,8 @@ Law of this file: a rule is a pure function of its arguments and the constants; 
 changes nothing. Each method has the name of its operator in snake case, the same parameters and the
 same place in the order. A bug replaces some of them in a subclass and nothing else.
 
-Rule ids (C1 ..., P1 ..., T1 ...) are those of docs/protocol-rules.md. `n` is the broker itself, `r`
-and `b` name brokers; `m` is a message; sets are sorted tuples.
+Rule ids (C1 ..., P1 ..., T1 ...) are those of docs/reference/protocol-rules.md. `n` is the broker
+itself, `r` and `b` name brokers; `m` is a message; sets are sorted tuples.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
 
 
 def asked_with(_: Texts, before: Values, after: Values, bug: str | None) -> tuple[Any, ...]:
-    """What properties are asked with, of two states of a model, the second after the first."""
+    """The arguments of properties for two consecutive states of a model."""
     reader = Rows(after["rows"])
     appended: dict[tuple[int, int], tuple[int, ...]] = {}
     for offset, epoch, value in sorted(after["appended"]):

@@ -2,8 +2,8 @@
 
 Law of this file: a handler sees its own node, that node's row and one input, and answers with one
 outcome that the spec allows, or with None where the spec allows none (the input is disabled).
-Every decision is asked of `rules`. Where the spec allows several outcomes, `choose` says which is
-taken; the reference takes the first, and `outcomes` tells all of them. Same names and order as in
+Every decision is a call of `rules`. Where the spec allows several outcomes, `choose` says which is
+taken; the reference takes the first, and `outcomes` returns all of them. Same names and order as in
 the spec, so that both can be read side by side: the changes of role; what a role owes to its peers;
 `finish`, which every handler ends in; then the handlers, grouped as Kafka groups them.
 
@@ -261,7 +261,7 @@ class QuorumHandlers:
     def request_in_flight(self, n: int, row: Row, peer: int) -> Request | None:
         """Q22. The one request that may be in flight from n to this peer.
 
-        Who knows no leader asks for records to find one, if it is no voter.
+        A node without a leader that is no voter fetches to find one.
         """
         if row.role in ("Prospective", "Candidate"):
             return self.vote_request(n, row, peer)
@@ -324,7 +324,7 @@ class QuorumHandlers:
         return before.role == "Leader" and after.role == "Leader" and after.epoch == before.epoch
 
     def parked_fetch_errors(self, before: Row, after: Row) -> list[FetchResponse]:
-        """Q12. Whoever stops leading answers the fetches that it had parked."""
+        """Q12. A node that stops leading answers its parked fetches."""
         if self.leads_same_epoch(before, after):
             return []
         return [
@@ -334,7 +334,7 @@ class QuorumHandlers:
     def finish_asking(
         self, n: int, before: Row, row: Row, replies: Iterable[Message], peers: tuple[int, ...]
     ) -> Outcome:
-        """`peers` are asked, as far as their connections are ready."""
+        """Sends requests to the `peers` whose connections are ready."""
         connections = row.connections
         sent: list[Message] = [*replies, *self.parked_fetch_errors(before, row)]
         for peer in peers:
@@ -391,7 +391,7 @@ class QuorumHandlers:
     ) -> Outcome:
         """Q8, Q16, the part that all responses share.
 
-        A response that was awaited is used up here, or goes on to `use` with its connection ready
+        A response that was awaited is used up here, or continues to `use` with its connection ready
         again.
         """
         if not self.rules.answers_in_flight(row, m, self.request_in_flight(n, row, m.source)):

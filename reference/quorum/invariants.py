@@ -1,14 +1,14 @@
 """The invariants, checked after every step at the price of what the step changed.
 
-Law of this file: what the properties *are* is said once, in properties.py; here is only when they
-need not be looked at. A step changes one row, so a property that held before can fail only through
+Law of this file: properties.py alone defines the properties; here is only when they
+need not be evaluated. A step changes one row, so a property that held before can fail only through
 that row or through the history; what properties say of a row alone is remembered. `check_step`
 enters the step in the history, asks `_suspicious` whether anything could have broken, and only then
 evaluates the properties themselves. So a suspicion may be mistaken, at some cost in time; a missed
 violation is a defect, and tests compare both ways of checking on random states and on planted
 violations.
 
-`check_step` presumes that every property held before the step: whoever checks runs stops at the
+`check_step` presumes that every property held before the step: a checker of runs stops at the
 first violation.
 """
 

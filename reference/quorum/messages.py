@@ -109,7 +109,7 @@ class CheckQuorumTimeout(Tagged, frozen=True):
 
 
 class Resign(Tagged, frozen=True):
-    """The leader is asked to step down."""
+    """A request that the leader step down."""
 
 
 class RequestTimeout(Tagged, frozen=True):

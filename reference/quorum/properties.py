@@ -129,7 +129,7 @@ def is_majority(nodes: list[int], rows: Rows) -> bool:
 
 
 def too_few(holders: list[int], rows: Rows, what: str) -> str:
-    """Who has something that a majority is to have. what: what it is, after `has`."""
+    """Names the holders of what a majority must have. what: what it is, after `has`."""
     who = f"{', '.join(map(str, holders))} alone has" if holders else "nobody has"
     needed = len(rows) // 2 + 1
     return f"of {len(rows)} voters {who} {what}; a majority is {needed}"
@@ -155,9 +155,9 @@ def first_missing(log: Log, wanted: Log, offset: int) -> str:
 
 @_row_invariant("state")
 def row_type_inv(n: int, row: Row, nodes: frozenset[int]) -> str | None:
-    """Every field of a row has a value of its kind.
+    """Every field of a row has a value of its type.
 
-    Misses: a value that is possible in general and wrong just there.
+    Misses: a value of the right type that is wrong in this state.
     """
     for name, right in {
         "role": row.role in ROLES,
@@ -181,9 +181,9 @@ def row_type_inv(n: int, row: Row, nodes: frozenset[int]) -> str | None:
 
 @_row_invariant("state")
 def valid_roles_and_states(n: int, row: Row, nodes: frozenset[int]) -> str | None:
-    """What a row holds belongs to its role.
+    """The fields of a row fit its role (V996 StatesMatchRoles).
 
-    Misses: a role that no rule should have led to, with fields that fit it.
+    Misses: a wrong role whose fields fit it.
     """
     for what, right in {
         "parked fetches": not row.parked or is_leader(row),
@@ -204,9 +204,9 @@ def valid_roles_and_states(n: int, row: Row, nodes: frozenset[int]) -> str | Non
 
 @_row_invariant("state")
 def no_illegal_state(n: int, row: Row, nodes: frozenset[int]) -> str | None:
-    """No node has stopped on an impossible message (Q10).
+    """No node has stopped on an impossible message (Q10; V996 NoIllegalState).
 
-    Misses: an impossible message that a node takes without noticing.
+    Misses: an impossible message that a node accepts.
     """
     return f"node {n} has stopped in epoch {row.epoch}" if row.role == "Halted" else None
 
@@ -216,10 +216,9 @@ def no_illegal_state(n: int, row: Row, nodes: frozenset[int]) -> str | None:
 
 @_invariant("state")
 def election_safety(after: Rows) -> str | None:
-    """Whoever knows the leader of an epoch knows the same one.
+    """Two voters in the same epoch that know a leader know the same leader.
 
-    Misses: two leaders of an epoch that no two rows show at one time: one has moved on, or
-    nobody knows it yet.
+    Misses: two leaders of one epoch, if no state has both in rows of that epoch.
     """
     for a, one in after.items():
         for b, two in after.items():
@@ -239,8 +238,7 @@ def election_safety(after: Rows) -> str | None:
 def vote_once(history: QuorumHistory) -> str | None:
     """A voter gives at most one standard vote in an epoch.
 
-    Misses: two votes of which one never stood in the voter's row; votes of epochs before its
-    last one.
+    Misses: a vote that was never in the voter's row, and votes of epochs before its last one.
     """
     for n, ballot in history.ballots.items():
         if len(ballot.given) > 1:
@@ -250,10 +248,9 @@ def vote_once(history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def log_matching_committed(after: Rows) -> str | None:
-    """Two logs agree below both high watermarks.
+    """Two logs agree below the smaller of the two high watermarks.
 
-    Misses: logs that differ where only one node knows the records to be committed, and a high
-    watermark that is too low to show it.
+    Misses: a difference above that offset, even if one node knows the records to be committed.
     """
     for a, one in after.items():
         for b, two in after.items():
@@ -266,10 +263,10 @@ def log_matching_committed(after: Rows) -> str | None:
 
 @_invariant("state")
 def log_matching(after: Rows) -> str | None:
-    """Two logs with an entry of the same offset and epoch agree up to that entry.
+    """If two logs have an entry with the same offset and epoch, they agree up to that entry (Raft's
+    form).
 
-    Misses: logs that agree and should not have these records; a record that was replaced in
-    all logs.
+    Misses: records that are wrong, or were replaced, in all logs alike.
     """
     for a, one in after.items():
         for b, two in after.items():
@@ -284,10 +281,9 @@ def log_matching(after: Rows) -> str | None:
 
 @_invariant("state")
 def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
-    """A leader that no node has outlived holds everything that is committed.
+    """The leader of the largest epoch has everything that is committed.
 
-    Misses: a leader that lacks records while some node is in a later epoch; records that were
-    answered and that no high watermark covered.
+    Misses: a leader that lacks records while some node is in a later epoch.
     """
     for n, row in after.items():
         complete = is_prefix_of(history.committed, row.log)
@@ -299,9 +295,9 @@ def leader_completeness(after: Rows, history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def majority_reached_high_watermark(after: Rows) -> str | None:
-    """A majority holds, by content, what a leader calls committed.
+    """A majority has the leader's log, by content, up to the leader's high watermark.
 
-    Misses: a loss after the leader has gone, and copies that are on no disk.
+    Misses: a loss after the leader has gone, and copies that are not on disk.
     """
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
@@ -320,9 +316,9 @@ def majority_reached_high_watermark(after: Rows) -> str | None:
 
 @_invariant("state")
 def durable_majority(after: Rows) -> str | None:
-    """A majority holds on disk, by content, what a leader calls committed.
+    """A majority has the leader's log on disk, by content, up to the leader's high watermark.
 
-    Misses: a loss after the leader has gone: CommittedSurvives looks there.
+    Misses: a loss after the leader has gone, which violates CommittedSurvives.
     """
     for n, row in after.items():
         if is_leader(row) and row.high_watermark > 0:
@@ -341,9 +337,9 @@ def durable_majority(after: Rows) -> str | None:
 
 @_invariant("state")
 def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
-    """What was ever committed is, for ever, on the disks of a majority.
+    """Everything that was ever committed is on the disks of a majority.
 
-    Misses: what was answered to clients without a high watermark that covered it.
+    Misses: records acknowledged without a high watermark that covers them.
     """
     holders = [
         v
@@ -358,10 +354,9 @@ def committed_survives(after: Rows, history: QuorumHistory) -> str | None:
 
 @_invariant("state")
 def unique_entry(history: QuorumHistory) -> str | None:
-    """An offset and an epoch name one value over all history (KAFKA-10527).
+    """An offset and an epoch determine one value in all logs of all times (KAFKA-10527).
 
-    Misses: a value that was never in a log while somebody looked, and one record under two
-    epochs.
+    Misses: one record under two epochs.
     """
     for (offset, epoch), values in history.appended.items():
         if len(values) > 1:
@@ -371,9 +366,9 @@ def unique_entry(history: QuorumHistory) -> str | None:
 
 @_row_invariant("state")
 def epoch_cache_sound(n: int, row: Row, nodes: frozenset[int]) -> str | None:
-    """The epoch cache is the one that the log implies.
+    """The epoch cache of a running node is the one that its log implies.
 
-    Misses: a wrong log with the cache that it implies; caches of nodes that are down.
+    Misses: a wrong log with the matching cache, and caches of stopped nodes.
     """
     if is_running(row) and row.epoch_cache != cache_of(row.log):
         return f"the epoch cache of node {n} is not that of its log"
@@ -382,9 +377,10 @@ def epoch_cache_sound(n: int, row: Row, nodes: frozenset[int]) -> str | None:
 
 @_row_invariant("state")
 def announced_leader_is_caught_up(n: int, row: Row, nodes: frozenset[int]) -> str | None:
-    """A state machine that was told to lead has everything before its epoch.
+    """A state machine is notified of its leadership only after everything before its epoch is
+    committed.
 
-    Misses: a leader that is never told that it leads.
+    Misses: a leader whose state machine is never notified.
     """
     if row.announced != UNDEFINED and not (
         is_leader(row) and row.announced == row.epoch and row.high_watermark > row.epoch_start
@@ -398,9 +394,9 @@ def announced_leader_is_caught_up(n: int, row: Row, nodes: frozenset[int]) -> st
 
 @_row_invariant("step")
 def monotonic_epoch(n: int, row: Row, was: Row) -> str | None:
-    """Epochs never go back, in memory or on disk, and the two agree.
+    """Epochs never decrease, in memory or on disk, and the two are equal while a node runs.
 
-    Misses: an epoch that should have risen and stays.
+    Misses: an epoch that should have increased.
     """
     if row.epoch < was.epoch:
         return f"node {n} went back to epoch {row.epoch}"
@@ -413,12 +409,10 @@ def monotonic_epoch(n: int, row: Row, was: Row) -> str | None:
 
 @_invariant("step")
 def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
-    """The high watermark never goes back.
+    """The high watermark of a node, and the one from leader to leader, never decreases.
 
-    Not on a node while it knows one, and not from one leader to the next.
-
-    Misses: a high watermark that never rises, or that rises too far: RefinesCommittedLog sees
-    what it then covers.
+    Misses: a high watermark that never increases, or increases too far (RefinesCommittedLog detects
+    what it then covers).
     """
     for n, row in after.items():
         if row.high_watermark == UNDEFINED:
@@ -439,9 +433,9 @@ def monotonic_high_watermark(before: Rows, after: Rows, history: QuorumHistory) 
 
 @_row_invariant("step")
 def no_truncate_below_high_watermark(n: int, row: Row, was: Row) -> str | None:
-    """Nothing that a running node knows to be committed leaves its log.
+    """A running node never removes a record below its high watermark.
 
-    Misses: a cut of committed records that the node did not know to be committed, and one by a
+    Misses: a truncation of committed records above the node's own high watermark, and a loss by a
     crash.
     """
     known = was.high_watermark
@@ -458,10 +452,10 @@ def no_truncate_below_high_watermark(n: int, row: Row, was: Row) -> str | None:
 
 @_invariant("step")
 def refines_committed_log(before: Rows, after: Rows, history: QuorumHistory) -> str | None:
-    """The committed log only grows, and what a node knows to be committed is a prefix of it.
+    """The quorum implements one committed log that only grows; each node knows a prefix of it.
 
-    Misses: a leader that says committed, as the first, what a majority does not have: it
-    defines what is committed.
+    Misses: a leader that is the first to call a record committed that no majority has, because its
+    high watermark defines the committed log.
     """
     if not is_prefix_of(history.committed_before, history.committed):
         return "what was committed has changed"

@@ -2,9 +2,9 @@
 
 It is the twin of specs/quorum/Quorum41.tla.
 
-What stands here is what release 4.1 has otherwise than the quorum (Q23, Q24): a fetch says which
-high watermark its sender knows, who knows no leader asks one voter after the other, a leader may
-announce itself to any of them, and who resigns knows no high watermark. All else is the quorum's.
+The differences of release 4.1 from the quorum (Q23, Q24): a fetch contains the high watermark of
+its sender, a voter without a leader requests one voter after the other, a leader may announce
+itself to any of them, and a voter that resigns forgets its high watermark. All else is equal.
 The laws of the quorum's messages.py, types.py, rules.py and handlers.py hold for these classes.
 """
 
@@ -120,7 +120,7 @@ class Quorum41Handlers(QuorumHandlers):
         return self.fetch_response(row, m, records, NO_DIVERGENCE, row.high_watermark)
 
     def woken(self, before: Row, row: Row) -> tuple[FetchRequest, ...]:
-        """When the high watermark moves, all who wait are told."""
+        """When the high watermark moves, all waiting fetches are answered."""
         if row.high_watermark != before.high_watermark:
             return row.parked
         return tuple(m for m in row.parked if self.fetched_records(row, m))
@@ -157,7 +157,7 @@ class Quorum41Handlers(QuorumHandlers):
         return self.finish(n, row, after, *replies)
 
     def _telling(self, before: Any, row: Any) -> tuple[Any, list[Message]]:
-        """The row without those who are told, and what they are told."""
+        """The row without the answered fetches, and their answers."""
         told = self.woken(before, row)
         after = replace(row, parked=tuple(m for m in row.parked if m not in told))
         return after, [self.fetch_answer(after, m) for m in told]
@@ -171,7 +171,7 @@ class Quorum41Handlers(QuorumHandlers):
     # --- The search for a leader: Q24.
 
     def searched(self, n: int, row: Any) -> list[Peers]:
-        """The sets of peers of which one is asked."""
+        """The sets of peers, one of which receives the request."""
         if AWAITING in row.connections:
             return [()]
         ready = [p for p in self._others[n] if row.connections[self._position[p]] == READY]

@@ -6,7 +6,7 @@ bug is a subclass that overrides one or more methods (reference/quorum/bugs.py);
 of any.
 
 Names, order and parameters are those of the spec, except that the spec's constants are in
-`self.constants`. Rule ids (Q1 ...) are those of docs/protocol-rules.md.
+`self.constants`. Rule ids (Q1 ...) are those of docs/reference/protocol-rules.md.
 """
 
 from __future__ import annotations
@@ -135,11 +135,11 @@ class QuorumRules:
         )
 
     def epoch_after_resigned(self, epoch: int) -> int:
-        """1.2 (KAFKA-18379). A resigned leader leaves its epoch behind."""
+        """1.2 (KAFKA-18379). A resigned leader leaves its epoch."""
         return epoch + 1
 
     def may_announce_leader(self, row: Row) -> bool:
-        """Q9 (KAFKA-17333). When the state machine hears that it leads."""
+        """Q9 (KAFKA-17333). When the state machine learns that it leads."""
         return row.role == "Leader" and row.high_watermark > row.epoch_start
 
     def check_quorum_applies(self) -> bool:
@@ -198,7 +198,7 @@ class QuorumRules:
         return end.epoch != m.last_fetched_epoch or end.end_offset < m.fetch_offset
 
     def fetch_updates_end_offset(self, diverges: bool) -> bool:
-        """Q13. Whether a fetch tells the leader where the follower's log ends."""
+        """Q13. Whether the leader learns the end of the follower's log from a fetch."""
         return not diverges
 
     def servable_end_offset(self, row: Row) -> int:

@@ -74,7 +74,7 @@ def candidate_with_less_is_refused(before: Row, input: VoteRequest, sent: tuple[
 
 @sometimes(VoteResponse)
 def votes_are_split(before: Row, after: Row) -> bool:
-    """A candidate is refused by so many that it cannot win."""
+    """A candidate has too many refusals to win."""
     return before.role == "Candidate" and len(after.rejected) * 2 > len(after.end_offsets)
 
 
@@ -86,5 +86,5 @@ def leader_has_fetches_parked(before: Row) -> bool:
 
 @sometimes(FetchTimeout)
 def follower_gives_up_its_leader(before: Row) -> bool:
-    """A follower that has fetched hears nothing from its leader for too long."""
+    """A follower that has fetched receives nothing from its leader for too long."""
     return before.role == "Follower" and before.has_fetched

@@ -1,6 +1,6 @@
 """Declare the quorum as a system (reference/core/system.py).
 
-What may come to a voter by itself, how often, and what is asked of its runs.
+What may come to a voter by itself, how often, and what its runs must satisfy.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _history(constants: Any, before: Mapping[int, Any], after: Mapping[int, Any]
 
 
 def _checked(check: Check) -> Check:
-    """Asked with what a property of runs is asked with."""
+    """Called with the arguments of a property of runs."""
 
     def checked(constants: Any, before: Mapping[int, Any], after: Mapping[int, Any]) -> str | None:
         return check(_of_voters(before), _of_voters(after), after[HISTORY])

@@ -1,7 +1,7 @@
 """Which timers a step arms, cancels or shortens: protocol rules 1.3, as a function of the step.
 
 Law of this file: no clock and no chance. A row contains no deadline (L1), so what a step does to
-the timers is read off the step itself: the row before, the input, the outcome. Whoever owns a clock
+the timers is read off the step itself: the row before, the input, the outcome. The owner of a clock
 (the simulator, a server) keeps one deadline for each armed timer and carries out the effects in the
 order in which they are listed.
 
@@ -146,7 +146,7 @@ def election_backoff(timeouts: Timeouts, slot: int) -> int:
 def end_quorum_epoch_backoff(timeouts: Timeouts, position: int, count: int) -> int:
     """Q11. What EndQuorumEpoch leaves of the fetch timer at this place among the successors.
 
-    Nothing for the first, then doubling up to B. Whoever is not listed waits for B.
+    Nothing for the first, then doubling up to B. A voter that is not listed waits for B.
     """
     longest = timeouts.election_backoff_max
     if position == 0:
@@ -215,7 +215,7 @@ def timer_effects(
 
 
 def _entered(before: Row, after: Row) -> bool:
-    """A role is entered anew with each epoch and each leader."""
+    """A role begins again with each epoch and each leader."""
     return (after.role, after.epoch, after.leader) != (before.role, before.epoch, before.leader)
 
 

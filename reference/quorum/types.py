@@ -114,7 +114,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     fetched_voters: SetOf[Node]
     """Leader: heard from since the last check-quorum round, sorted."""
     unacked: SetOf[Node]
-    """Resigned: who is still to be told, sorted."""
+    """Resigned: the voters that have yet to learn of it, sorted."""
     successors: tuple[Node, ...]
     """Resigned: who should be the next leader, best first."""
     connections: ByNode[Connection]
@@ -122,7 +122,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     parked: SetOf[FetchRequest]
     """Leader: fetches waiting for records, in the order of `kit.messages.canonical`."""
     announced: int
-    """Epoch in which the state machine was told that it leads, or -1."""
+    """Epoch in which the state machine was notified of its leadership, or -1."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

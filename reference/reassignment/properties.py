@@ -136,9 +136,8 @@ def _kept(before: TopicRow, after: TopicRow) -> Iterator[tuple[MovingPartition, 
 
 @_property("state")
 def isr_elr_are_replicas(after: TopicRow) -> str | None:
-    """Members of the ISR, the ELR, adding and removing lists are replicas.
-
-    So is the last known leader, and no replica is both added and removed.
+    """Members of ISR, ELR, adding and removing lists and the last known leader are replicas, and no
+    replica is both added and removed.
 
     Misses: a replica that is counted and lacks records.
     """
@@ -154,11 +153,11 @@ def isr_elr_are_replicas(after: TopicRow) -> str | None:
 
 @_property("state")
 def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
-    """A leader is in the ISR, and the members of its ISR are active.
+    """A leader is in its ISR, all members of its ISR are active, and ISR and ELR are disjoint.
 
-    No broker is in the ISR and the ELR.
+    Without ELR the ISR is never empty.
 
-    Misses: partitions without a leader, and brokers that are dead and not fenced yet.
+    Misses: partitions without a leader, and dead brokers that are not fenced yet.
     """
     for i, p in enumerate(after.partitions, 1):
         if p.leader != NOBODY:
@@ -178,10 +177,10 @@ def valid_controller_state(constants: Constants, after: TopicRow) -> str | None:
 def leader_candidate_completeness(
     constants: Constants, after: TopicRow, holders: Holders
 ) -> str | None:
-    """Whoever may be elected without loss has all that was acknowledged.
+    """Every replica that can be elected without loss has all acknowledged records.
 
-    Misses: runs with unclean election; what a broker really has: it is told by what the
-    controller knew, not by logs.
+    Misses: unclean elections, and the brokers' real logs: the property derives their records from
+    the controller's steps.
     """
     if constants.unclean_election:
         return None
@@ -193,9 +192,9 @@ def leader_candidate_completeness(
 
 @_property("state")
 def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None:
-    """No leader is in a directory that has failed.
+    """The leader's directory is not one that has failed.
 
-    Misses: a directory that has failed and was not reported, and one that nobody has assigned.
+    Misses: a failed directory that was not reported, and an unassigned one.
     """
     for i, p in enumerate(after.partitions, 1):
         if p.leader == NOBODY:
@@ -209,9 +208,9 @@ def offline_dir_never_leads(constants: Constants, after: TopicRow) -> str | None
 
 @_property("state")
 def target_reached(after: TopicRow) -> str | None:
-    """When nothing is under way, the replicas are those that were asked for.
+    """Without a reassignment the replicas are those of the last request.
 
-    Misses: a reassignment that is under way for ever.
+    Misses: a reassignment that never ends.
     """
     for i, (p, target) in enumerate(zip(after.partitions, after.targets, strict=True), 1):
         if not reassigning(p) and p.replicas != target.replicas:
@@ -226,9 +225,9 @@ def target_reached(after: TopicRow) -> str | None:
 def reassignment_keeps_min_isr(
     constants: Constants, before: TopicRow, after: TopicRow
 ) -> str | None:
-    """A reassignment that ends leaves an ISR that is large enough, or as large as it was.
+    """A completed reassignment leaves an ISR of at least min ISR, or of the size before.
 
-    Misses: an ISR that shrinks right after, and a reassignment that ends by being given up.
+    Misses: an ISR that shrinks right after, and a cancelled reassignment.
     """
     for p, q in _kept(before, after):
         if reassigning(q) or given_up(p, q):
@@ -241,11 +240,11 @@ def reassignment_keeps_min_isr(
 
 @_property("step")
 def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
-    """Every change of a partition raises its partition epoch.
+    """Every change raises the partition epoch.
 
-    A new leader, and the removal of a replica, also raise the leader epoch.
+    A new leader and the removal of a replica also raise the leader epoch.
 
-    Misses: an epoch that rises for nothing.
+    Misses: an epoch that increases without a change.
     """
     for p, q in _kept(before, after):
         if q != p and q.partition_epoch <= p.partition_epoch:
@@ -260,9 +259,9 @@ def epochs_grow(before: TopicRow, after: TopicRow) -> str | None:
 
 @_property("step")
 def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
-    """No two topics have one id.
+    """A new topic has a new id.
 
-    Misses: two controllers that make topics at one time: there is one.
+    Misses: two controllers that create topics at the same time.
     """
     if after.topic_id in (0, before.topic_id) or after.topic_id > before.topics_made:
         return None
@@ -271,12 +270,10 @@ def topic_ids_are_new(before: TopicRow, after: TopicRow) -> str | None:
 
 @_property("step")
 def spread_over_racks(constants: Constants, before: TopicRow, after: TopicRow) -> str | None:
-    """A new partition is spread over two racks.
+    """A new partition is spread over both racks: neither has two replicas more than the other,
+    unless the other has no usable broker left (R9).
 
-    Neither rack has two replicas more than the other, unless the other has no further broker that
-    is registered and not stopping.
-
-    Misses: replicas that are moved into one rack, which an administrator may ask for.
+    Misses: replicas that an administrator moves into one rack.
     """
     second = {*constants.second_rack}
     if not second or before.partitions is after.partitions:

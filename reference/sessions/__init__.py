@@ -1,5 +1,5 @@
 """Share sessions (KIP-932, "Share sessions"): a broker's session cache, and consumers.
 
 Reading order: messages.py, types.py, rules.py, broker.py, client.py, properties.py, protocol.py.
-docs/shares.md says what is promised, and what is left out.
+docs/reference/shares.md says what is promised, and what is left out.
 """

@@ -74,7 +74,7 @@ def sessions_type_inv(state: State) -> str | None:
 def one_delivery(state: State) -> str | None:
     """Each delivery of a record has one consumer.
 
-    Misses: two deliveries of one record at a time.
+    Misses: a consumer whose session has ended and that still holds the record.
     """
     for (m, one), (n, other) in combinations(state.clients.items(), 2):
         if both := {*one.held} & {*other.held}:
@@ -85,7 +85,7 @@ def one_delivery(state: State) -> str | None:
 def sent_is_under_way(state: State) -> str | None:
     """A consumer waits for an acknowledgement only while a request is under way.
 
-    Misses: a request that is never answered.
+    Misses: a request that waits for ever.
     """
     for n, row in state.clients.items():
         if row.request == "None" and row.sent:
@@ -94,9 +94,10 @@ def sent_is_under_way(state: State) -> str | None:
 
 
 def new_session_has_no_acks(state: State) -> str | None:
-    """The first request of a session acknowledges nothing, or the broker refuses all of it.
+    """The first request of a session acknowledges nothing, because the broker would refuse all of
+    it.
 
-    Misses: an acknowledgement in a session that the broker has forgotten.
+    Misses: a later request with an old epoch.
     """
     for n, row in state.clients.items():
         if row.request == "Fetch" and row.epoch == 0 and row.sent:
@@ -107,7 +108,7 @@ def new_session_has_no_acks(state: State) -> str | None:
 def done_was_acked(state: State) -> str | None:
     """A record is done after an application has acknowledged it.
 
-    Misses: an acknowledgement of an earlier delivery to the same member.
+    Misses: an acknowledgement of a former delivery.
     """
     acked = {each.offset for row in state.clients.values() for each in _acknowledged(row)}
     for offset, cell in _cells(state.broker):
@@ -119,7 +120,7 @@ def done_was_acked(state: State) -> str | None:
 def acked_is_done(state: State) -> str | None:
     """What was acknowledged without an error is done.
 
-    Misses: an acknowledgement whose answer was lost.
+    Misses: a success that the consumer never received.
     """
     for n, row in state.clients.items():
         for each in row.done:
@@ -149,9 +150,9 @@ def session_is_of_connection(state: State) -> str | None:
 
 
 def ack_is_not_lost(old: State, new: State) -> str | None:
-    """An acknowledgement stays until the application learns how it ended.
+    """An acknowledgement stays until the application knows its outcome.
 
-    Misses: an acknowledgement that is kept and never sent.
+    Misses: a wrong outcome.
     """
     for n, row in old.clients.items():
         lost = {*row.acks, *row.sent} - _acknowledged(new.clients[n])
@@ -179,7 +180,7 @@ def session_ends_with_connection(old: State, new: State) -> str | None:
 def session_end_releases(old: State, new: State) -> str | None:
     """The end of a session releases all that its member holds.
 
-    Misses: records of a session that another one has replaced.
+    Misses: what a restart of the broker forgets.
     """
     for n, session in old.sessions.items():
         if session.epoch == 0 or new.sessions[n].epoch != 0:

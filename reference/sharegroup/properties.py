@@ -37,7 +37,7 @@ named = of_state(state_of)
 def initialized_is_stored(state: State) -> str | None:
     """When the group is initialized, the stored state is the one that it has requested last.
 
-    Misses: a start offset that is itself wrong.
+    Misses: a group that is never initialized.
     """
     group, store = state.group, state.store
     if group.state != "Initialized" or (store.known and store.intent == group.intent):
@@ -48,7 +48,7 @@ def initialized_is_stored(state: State) -> str | None:
 def deleted_is_gone(state: State) -> str | None:
     """A group that is deleted has no stored state.
 
-    Misses: a state that a late request will store.
+    Misses: a write that is still on its way.
     """
     gone = state.group.state != "None" or not state.store.known
     return None if gone else "the group is deleted, and its state is stored"
@@ -57,7 +57,7 @@ def deleted_is_gone(state: State) -> str | None:
 def acked_stays(state: State) -> str | None:
     """The stored start offset stays after what was acknowledged, until offsets are altered.
 
-    Misses: an acknowledgement whose answer was lost.
+    Misses: acknowledgements of single records.
     """
     store, leader = state.store, state.leader
     same = store.known and leader.told_intent == store.intent
@@ -69,7 +69,7 @@ def acked_stays(state: State) -> str | None:
 def nothing_skipped(state: State) -> str | None:
     """A group that knows a topic receives every record of a partition that is added to it.
 
-    Misses: records before a start offset that was altered.
+    Misses: the first partitions of a topic.
     """
     leader = state.leader
     asked = state.constants.added and not state.group.altered and leader.phase == "Active"
@@ -81,7 +81,7 @@ def nothing_skipped(state: State) -> str | None:
 def write_is_of_its_state(state: State) -> str | None:
     """A write is accepted in the state that it was made in, and in no later one.
 
-    Misses: a write that is accepted before the group has initialized again.
+    Misses: a write that is refused although it should be accepted.
     """
     store = state.store
     if store.known and store.written not in (0, store.intent):

@@ -85,7 +85,7 @@ class ShareAcknowledgeResponse(Message, frozen=True):
 class ReadShareGroupState(Message, frozen=True):
     leader_epoch: int
     incarnation: int
-    """Kafka's request does not have it (docs/shares.md)."""
+    """Kafka's request does not have it (docs/reference/shares.md)."""
 
 
 class StoredCell(msgspec.Struct, frozen=True, order=True):

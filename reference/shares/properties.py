@@ -93,7 +93,7 @@ def _same_incarnation(old: State, new: State) -> bool:
 
 
 def shares_type_inv(state: State) -> str | None:
-    """What is in flight lies from the start to the end; the holder of an acquired record is known.
+    """Offsets in flight lie from start to end, and an acquired record has a holder.
 
     Misses: a wrong holder.
     """
@@ -112,9 +112,9 @@ def shares_type_inv(state: State) -> str | None:
 
 
 def single_acquirer(state: State) -> str | None:
-    """One incarnation hands a record out once for each delivery.
+    """No two members hold the same delivery of a record from one incarnation.
 
-    Misses: two holders across incarnations, which Kafka allows.
+    Misses: two holders from two incarnations, which Kafka allows.
     """
     seen: dict[Any, int] = {}
     for n, row in state.members.items():
@@ -128,9 +128,9 @@ def single_acquirer(state: State) -> str | None:
 
 
 def acknowledged_never_redelivered(state: State) -> str | None:
-    """What was acknowledged without an error is not handed out again.
+    """A record whose acknowledgement succeeded is never delivered again.
 
-    Misses: an acknowledgement whose answer was lost.
+    Misses: an acknowledgement whose response was lost.
     """
     if not state.is_active:
         return None
@@ -143,9 +143,9 @@ def acknowledged_never_redelivered(state: State) -> str | None:
 
 
 def state_recoverable(state: State) -> str | None:
-    """Any coordinator to come has what was acknowledged without an error.
+    """Every log that a next coordinator may have contains all successful acknowledgements.
 
-    Misses: as AcknowledgedNeverRedelivered.
+    Misses: an acknowledgement whose response was lost.
     """
     for offset in sorted(state.done):
         there = offset >= state.leader.log_start
@@ -155,7 +155,7 @@ def state_recoverable(state: State) -> str | None:
 
 
 def delivery_count_bounded(state: State) -> str | None:
-    """A record is delivered as often as the limit allows.
+    """No record is delivered more often than the limit allows.
 
     Misses: deliveries of earlier incarnations that were not stored.
     """
@@ -166,7 +166,7 @@ def delivery_count_bounded(state: State) -> str | None:
 
 
 def in_flight_bounded(state: State) -> str | None:
-    """The offsets in flight exceed the limit by less than a batch.
+    """The offsets in flight exceed the limit by less than one batch.
 
     Misses: records in flight of earlier incarnations.
     """
@@ -178,9 +178,11 @@ def in_flight_bounded(state: State) -> str | None:
 
 
 def window_follows_start(state: State) -> str | None:
-    """The window of gaps does not lie before the start, where a read is out of range for ever.
+    """The window of gaps does not begin before the start offset.
 
-    Misses: a start that is itself wrong.
+    A read there would be out of range for ever if the log starts later.
+
+    Misses: a wrong start offset.
     """
     row = state.leader
     if not state.is_active or not _in_window(row, row.end) or row.gap >= row.start:
@@ -189,7 +191,7 @@ def window_follows_start(state: State) -> str | None:
 
 
 def gaps_are_fetched(state: State) -> str | None:
-    """What is not cached before the end is fetched again.
+    """Every offset in flight that is not cached is in the window that will be fetched.
 
     Misses: a gap that compaction left.
     """
@@ -202,7 +204,7 @@ def gaps_are_fetched(state: State) -> str | None:
 
 
 def acquired_has_lock(state: State) -> str | None:
-    """An acquired record has a lock that can still run out.
+    """An acquired record has a lock that can still time out.
 
     Misses: a timer that never fires.
     """
@@ -213,9 +215,9 @@ def acquired_has_lock(state: State) -> str | None:
 
 
 def moving_is_pending(state: State) -> str | None:
-    """A cell that moves has a write whose answer is awaited.
+    """A record in transition has a pending write of the current incarnation.
 
-    Misses: a persister that stops its attempts.
+    Misses: a persister that stops retrying.
     """
     row = state.leader
     pending = {
@@ -231,9 +233,10 @@ def moving_is_pending(state: State) -> str | None:
 
 
 def only_holder_ends(state: State) -> str | None:
-    """An acknowledgement is its holder's.
+    """A write that ends an acquisition comes from its holder's acknowledgement or from the end of
+    the holder's session.
 
-    Misses: locks and sessions that end an acquisition.
+    Misses: lock timeouts.
     """
     row = state.leader
     for ack in row.pending:
@@ -247,9 +250,9 @@ def only_holder_ends(state: State) -> str | None:
 
 
 def held_is_of_its_leader(state: State) -> str | None:
-    """A consumer holds only what the leader that it knows has handed out.
+    """A consumer holds only records from the leader that it knows.
 
-    Misses: a leader of which the consumer has not heard.
+    Misses: a leader that the consumer does not know yet.
     """
     for n, row in state.members.items():
         for record in row.held:
@@ -259,9 +262,9 @@ def held_is_of_its_leader(state: State) -> str | None:
 
 
 def start_is_stored(state: State) -> str | None:
-    """The next leader begins where this leader began.
+    """Every log that a next coordinator may have contains the start offset.
 
-    Misses: a start that was resolved too late.
+    Misses: a start offset that was resolved too late.
     """
     if state.is_active and any(each.start == NO_START for each in _to_come(state.coordinator)):
         return f"the start {state.leader.start} is not stored"
@@ -269,9 +272,9 @@ def start_is_stored(state: State) -> str | None:
 
 
 def delivered_is_there(state: State) -> str | None:
-    """No record is delivered before it may be read.
+    """No record above the high watermark is delivered.
 
-    Misses: what lies before the log's start.
+    Misses: records before the log start.
     """
     row = state.leader
     for offset, cell in _cells(row):
@@ -286,7 +289,7 @@ def delivered_is_there(state: State) -> str | None:
 def start_offset_monotonic(old: State, new: State) -> str | None:
     """The start offset of an incarnation never decreases.
 
-    Misses: what the next incarnation begins with.
+    Misses: the start offset of the next incarnation.
     """
     if _same_incarnation(old, new) and new.leader.start < old.leader.start:
         return f"the start goes back from {old.leader.start} to {new.leader.start}"
@@ -294,7 +297,7 @@ def start_offset_monotonic(old: State, new: State) -> str | None:
 
 
 def start_passes_finished(old: State, new: State) -> str | None:
-    """The start offset passes what is done, what was never there, and what the log does not have.
+    """The start offset passes only records that are done, were never there, or were deleted.
 
     Misses: a record that is wrongly done.
     """
@@ -312,7 +315,7 @@ def start_passes_finished(old: State, new: State) -> str | None:
 
 
 def done_stays_done(old: State, new: State) -> str | None:
-    """Neither a lock, an acknowledgement nor the log start revives what is done.
+    """A lock, an acknowledgement or a new log start never makes a done record available again.
 
     Misses: what a new incarnation loads.
     """
@@ -326,9 +329,9 @@ def done_stays_done(old: State, new: State) -> str | None:
 
 
 def acquires_from_start(old: State, new: State) -> str | None:
-    """What is acquired is not before the start.
+    """No record before the start offset is acquired.
 
-    Misses: a start that is itself wrong.
+    Misses: a wrong start offset.
     """
     if not _same_incarnation(old, new):
         return None
@@ -340,9 +343,9 @@ def acquires_from_start(old: State, new: State) -> str | None:
 
 
 def session_releases_all(old: State, new: State) -> str | None:
-    """The end of a session releases all that its member holds.
+    """The end of a session releases every record that the member holds.
 
-    Misses: a session of which nothing at all is released.
+    Misses: a session whose end releases nothing at all.
     """
     row = new.leader
     for ack in {*row.pending} - {*old.leader.pending}:
@@ -357,14 +360,14 @@ def session_releases_all(old: State, new: State) -> str | None:
 def stored_start_monotonic(old: State, new: State) -> str | None:
     """The committed start offset never decreases.
 
-    Misses: a start that is not committed.
+    Misses: an uncommitted start offset.
     """
     before, after = old.coordinator.log.committed.start, new.coordinator.log.committed.start
     return f"the stored start goes back from {before} to {after}" if after < before else None
 
 
 def stale_write_refused(old: State, new: State) -> str | None:
-    """After a read is appended, no write of an earlier incarnation is accepted.
+    """After a read is appended, no write of an earlier incarnation succeeds.
 
     Misses: writes of the same incarnation.
     """
@@ -378,9 +381,9 @@ def stale_write_refused(old: State, new: State) -> str | None:
 
 
 def read_fences(old: State, new: State) -> str | None:
-    """A read fences all incarnations before it.
+    """A successful read fences all earlier incarnations.
 
-    Misses: a coordinator that answers at once.
+    Misses: a coordinator that responds before the read is appended.
     """
     newest = _newest(new.coordinator).incarnation
     for answer in {*new.coordinator.waiting} - {*old.coordinator.waiting}:

@@ -46,9 +46,9 @@ _property = Declared("constants", "before", "after", "committed")
 
 @_property("state")
 def history_sound(constants: Constants, after: Rows) -> str | None:
-    """A node knows the sets of its latest snapshot and its log, and no others.
+    """A running node knows exactly the voter sets of its latest snapshot and its log.
 
-    Misses: sets that are the same in the log and wrong there.
+    Misses: a log with wrong sets.
     """
     for n, row in after.items():
         oldest = oldest_known(constants, row)
@@ -61,9 +61,10 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What nodes know to be committed of the sets is one line.
+    """All nodes know the same committed voter sets, from their latest snapshot to their high
+    watermark.
 
-    Misses: a set that is committed and that no node knows to be.
+    Misses: a committed set that no node knows to be committed.
     """
     line = voters.sets_of(constants, committed)
     for n, row in after.items():
@@ -84,9 +85,9 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
 
 @_property("state")
 def snapshot_is_prefix(after: Rows, committed: VotersLog) -> str | None:
-    """A snapshot has what is committed below its end, all of it and no more.
+    """A snapshot contains exactly the committed records below its end.
 
-    Misses: a snapshot that is cut on its way: those are fetched whole.
+    Misses: a truncated snapshot; snapshots are fetched whole.
     """
     for n, row in after.items():
         for s in row.snapshots:
@@ -99,9 +100,9 @@ def snapshot_is_prefix(after: Rows, committed: VotersLog) -> str | None:
 
 @_property("state")
 def prefix_keeps_committed(after: Rows) -> str | None:
-    """What has gone from the beginning of a log is in a snapshot of its node.
+    """Records that were removed from the beginning of a log are in a snapshot of the node.
 
-    Misses: what the snapshot says of it: SnapshotIsCommitted asks that.
+    Misses: the content of the snapshot (see SnapshotIsPrefix).
     """
     for n, row in after.items():
         if row.log_start > max([s.end_offset for s in row.snapshots], default=0):
@@ -111,9 +112,9 @@ def prefix_keeps_committed(after: Rows) -> str | None:
 
 @_property("state")
 def log_start_covered(after: Rows) -> str | None:
-    """A log begins where a snapshot ends, and goes on from there.
+    """A log begins at the end of a snapshot of its node.
 
-    Misses: a snapshot that nobody needs any more and that stays.
+    Misses: a superfluous snapshot.
     """
     for n, row in after.items():
         start, quorum = row.log_start, row.voter.quorum
@@ -128,12 +129,10 @@ def log_start_covered(after: Rows) -> str | None:
 
 @_property("state")
 def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
-    """V29.
+    """A controller's state is the one of the committed records that it has read, whether it leads,
+    led, or began with a snapshot (V29).
 
-    What a controller has read is what the committed records up to there say, whether it leads, led,
-    or began with a snapshot.
-
-    Misses: runs without `state_machines`; what an active controller makes of what it writes.
+    Misses: runs without `state_machines`, and uncommitted writes of an active controller.
     """
     for n, row in after.items():
         if row.machine is NO_MACHINE:
@@ -150,7 +149,8 @@ def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
 
 @_property("step")
 def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | None:
-    """Only a follower loads a snapshot, and what it has after it is what is committed.
+    """Only a follower loads a snapshot, and its log is then the committed log up to the snapshot's
+    end (Q19, V8).
 
     Misses: a node that needs a snapshot and never loads one.
     """

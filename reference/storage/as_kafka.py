@@ -1,4 +1,4 @@
-"""The storage rules of Apache Kafka 4.3.1, where they are others than ours (docs/storage.md).
+"""The storage rules of Apache Kafka 4.3.1 that differ from ours (docs/reference/storage.md).
 
 Under these the engine is compared with Kafka's classes, byte for byte.
 """

@@ -1,4 +1,4 @@
-"""What must hold after a start, whatever a crash left: named, as in docs/storage.md.
+"""What must hold after a start, whatever a crash left: named, as in docs/reference/storage.md.
 
 The log as it was in memory after each operation is a `Moment`. A crash falls between two of them:
 what either promised may hold, but nothing that both did may be lost.

@@ -243,9 +243,9 @@ def has_fate(state: State, txn: int, wanted: str) -> str | None:
 
 
 def transaction_type_inv(old: State, new: State) -> str | None:
-    """Rows have their types.
+    """Every field of a row has a value of its type.
 
-    Misses: a value that is possible in general and wrong just there.
+    Misses: a value of the right type that is wrong in this state.
     """
     # Asked are those that a step has changed; all, if it has none.
     log = new.log
@@ -278,9 +278,9 @@ def transaction_type_inv(old: State, new: State) -> str | None:
 
 
 def producer_state_is_of_log(state: State) -> str | None:
-    """T: what a partition knows of its producer is what its log says.
+    """A partition's state of its producer is the one that its log implies.
 
-    Misses: a log that is wrong itself, and sequence numbers.
+    Misses: a wrong log, and sequence numbers.
     """
     for p, row in state.partitions.items():
         known, last = (row.producer.epoch, row.producer.open), row.log[-1:]
@@ -294,9 +294,9 @@ def producer_state_is_of_log(state: State) -> str | None:
 
 
 def txn_atomic(state: State) -> str | None:
-    """No transaction is committed in one place and aborted in another.
+    """No transaction is committed in one partition and aborted in another.
 
-    Misses: a transaction that is committed in one place and open for ever in another.
+    Misses: a transaction that is committed in one partition and never ends in another.
     """
     found = fates(state)
     committed = {t for t, fate, _ in found if fate == "Commit"}
@@ -305,19 +305,18 @@ def txn_atomic(state: State) -> str | None:
 
 
 def acked_commit(state: State) -> str | None:
-    """What a producer was told is committed is aborted nowhere.
+    """A transaction whose commit was acknowledged is aborted in no partition.
 
-    Misses: a committed batch that was lost from a log: logs here lose nothing.
+    Misses: a committed batch that disappears from a log; logs lose nothing here.
     """
     return _told_otherwise(state, "Commit", "Abort")
 
 
 def aborted_invisible(state: State) -> str | None:
-    """A reader of committed data never sees a batch of an aborted transaction.
+    """A transaction whose abort was acknowledged is committed in no partition, so no reader of
+    committed data sees it.
 
-    The producer was told that it is aborted.
-
-    Misses: a batch that is shown before its marker, which ReadersSeeCommitted finds.
+    Misses: a batch that is visible before its marker (see ReadersSeeCommitted).
     """
     return _told_otherwise(state, "Abort", "Commit")
 
@@ -331,9 +330,9 @@ def _told_otherwise(state: State, decision: str, other: str) -> str | None:
 
 
 def commit_was_asked(state: State) -> str | None:
-    """No transaction is committed that nobody asked to commit.
+    """A committed transaction had a request to commit it.
 
-    Misses: a commit that was asked for by an instance that was replaced since.
+    Misses: a request of an instance that was replaced meanwhile.
     """
     wrong = sorted(
         t for t, fate, _ in fates(state) if fate == "Commit" and t not in state.history.asked
@@ -342,9 +341,9 @@ def commit_was_asked(state: State) -> str | None:
 
 
 def decided_before_marked(state: State) -> str | None:
-    """A marker is in a log only if its decision is committed before.
+    """The decision of a marker was committed before the marker was appended.
 
-    Misses: the marker of an earlier decision that comes in a later epoch with its number.
+    Misses: a marker of an earlier decision that arrives in a later epoch of the same number.
     """
     decided = _pairs(state.history.decided)
     for p, log in state.logs.items():
@@ -355,12 +354,10 @@ def decided_before_marked(state: State) -> str | None:
 
 
 def one_decision(state: State) -> str | None:
-    """There is one decision for an epoch in all that anybody can see.
+    """With an epoch for each transaction, all markers, Complete records and responses of an epoch
+    have one decision.
 
-    Each transaction has an epoch of its own; the decision is seen in markers, Complete records and
-    answers.
-
-    Misses: version 1, whose transactions share an epoch.
+    Misses: version 1, in which transactions share an epoch.
     """
     seen: set[tuple[int, str]]
     seen = {(m.epoch, m.decision) for log in state.logs.values() for m in markers(log)}
@@ -370,12 +367,11 @@ def one_decision(state: State) -> str | None:
 
 
 def one_prepared_decision(state: State) -> str | None:
-    """...
+    """All committed Prepare records of an epoch have one decision.
 
-    and one among the Prepare records that are committed. This holds only where no append is given
-    up (X3): else a second one overrules it.
+    This holds only if no append is given up (X3); otherwise a second record overrules the first.
 
-    Misses: version 1; runs in which an append is given up, which are not held to it.
+    Misses: version 1, and runs in which an append is given up.
     """
     return _two_decisions(state, {(d.epoch, decision_is(d.state)) for d in state.history.decided})
 
@@ -388,10 +384,9 @@ def _two_decisions(state: State, seen: AbstractSet[tuple[int, str]]) -> str | No
 
 
 def log_matches_markers(state: State) -> str | None:
-    """A transaction is complete only when each of its partitions has a marker.
+    """When a Complete record is committed, each partition of the transaction has its marker.
 
-    Misses: markers that come after the record and are never written: it asks when the record
-    is committed.
+    Misses: a missing marker of a transaction without a Complete record.
     """
     marked = {(p, m.epoch, m.decision) for p, log in state.logs.items() for m in markers(log)}
     prepared = _prepared(state.history.decided)
@@ -407,10 +402,9 @@ def log_matches_markers(state: State) -> str | None:
 
 
 def zombie_commits_nothing(state: State) -> str | None:
-    """An instance that a newer one has replaced commits nothing any more.
+    """A batch that a replaced instance appends is never committed.
 
-    Misses: a batch of a replaced producer that was appended before the newer one was told its
-    epoch.
+    Misses: a batch that was appended before the new instance received its epoch.
     """
     late = sorted(
         t for t, fate, p in fates(state) if fate == "Commit" and (p, t) in state.history.late
@@ -419,12 +413,10 @@ def zombie_commits_nothing(state: State) -> str | None:
 
 
 def exactly_once_append(state: State) -> str | None:
-    """A producer's batch is once in its partition's log.
+    """A producer's batch is in a log at most once, and its committed batches are in the order of
+    sending. Copies of offsets are allowed, because they are harmless.
 
-    Its committed batches stand there in the order in which they were sent. Copies of offsets do no
-    harm by themselves.
-
-    Misses: a batch that never came: CommitIsWhole and NoGaps ask that.
+    Misses: a batch that never arrives (see CommitIsWhole and NoGaps).
     """
     committed = {t.txn for t in state.history.told if t.decision == "Commit"}
     for p in [p for p in state.logs if p not in state.constants.offsets]:
@@ -441,12 +433,10 @@ def exactly_once_append(state: State) -> str | None:
 
 
 def no_gaps(state: State) -> str | None:
-    """No batch is in a log without the one before it.
+    """With version 2 no batch is in a log without its predecessor, so no batch is mistaken for a
+    copy. With version 1 a partition without state of the producer accepts any batch.
 
-    So none is taken for a copy that is not there.
-
-    Misses: version 1, with which a partition that knows nothing of the producer takes any batch for
-    the next one.
+    Misses: version 1.
     """
     if state.constants.version != 2:
         return None
@@ -460,11 +450,10 @@ def no_gaps(state: State) -> str | None:
 
 
 def offsets_atomic_with_records(state: State) -> str | None:
-    """The offsets that a group is told are of a committed transaction, wherever else it wrote.
+    """The offsets that a group receives belong to a committed transaction, and without pending ones
+    to the last committed transaction.
 
-    When none are pending they are those of the last one that is.
-
-    Misses: offsets that are told late, as long as others are pending; what members do with them.
+    Misses: offsets that are returned late because others are pending.
     """
     for p, row in state.partitions.items():
         if isinstance(row.offsets, NoOffsets):
@@ -483,11 +472,10 @@ def offsets_atomic_with_records(state: State) -> str | None:
 
 
 def exactly_once_inputs(state: State) -> str | None:
-    """No offsets replace those that their producer sent later.
+    """Offsets never replace offsets that the same producer sent later, so no input is consumed
+    twice.
 
-    So no input is consumed twice.
-
-    Misses: offsets of several producers, and what one has consumed.
+    Misses: offsets of several producers.
     """
     for p in [p for p in state.logs if p in state.constants.offsets]:
         sent = [e for e, fate in _batches_with_fates(state.logs[p]) if fate != "Abort"]
@@ -501,7 +489,7 @@ def exactly_once_inputs(state: State) -> str | None:
 
 
 def no_hanging(state: State) -> str | None:
-    """What is open in a partition, its coordinator knows of, and will end.
+    """If a partition has an open transaction, its active coordinator knows that, and will end it.
 
     Misses: whether it does end, and anything while the coordinator loads.
     """
@@ -516,12 +504,11 @@ def no_hanging(state: State) -> str | None:
 
 
 def epochs_in_bounds(state: State) -> str | None:
-    """The last epoch of a producer id is given to nobody.
+    """No client has the last epoch of a producer id, and no transaction ends with an epoch of the
+    next id. With version 1 the first epoch of an id ends the transactions of the client that
+    received it.
 
-    No transaction is ended with a number of the next id: with version 1 the first transaction of an
-    id ends those of whoever was given it.
-
-    Misses: whether the next id is one that nobody else has.
+    Misses: a next id that another producer has.
     """
     for c, row in state.clients.items():
         if is_last_of_id(state.constants, row.epoch):
@@ -534,13 +521,12 @@ def epochs_in_bounds(state: State) -> str | None:
 
 
 def fenced_by_others(state: State) -> str | None:
-    """A fenced producer was replaced, or its coordinator has aborted its transaction by itself.
+    """A fenced producer was replaced, or its coordinator aborted its transaction.
 
-    With version 1 another coordinator, and one that has forgotten the id, does not know a request
-    for an epoch again (KAFKA-20357); and a fence counts from when it is written (X8).
+    With version 1, a coordinator that moved or that has forgotten the id does not recognize a
+    repeated request (KAFKA-20357). A fence counts from when it is written (X8).
 
-    Misses: version 1, when the coordinator has moved, or ids expire or come to their end; runs in
-    which producers hear no errors.
+    Misses: version 1, if the coordinator moved or ids expire.
     """
     fenced = [c for c, row in state.clients.items() if row.status == "Fenced"]
     alone = [c for c in fenced if all(_is_off(state, o) for o in state.clients if o != c)]
@@ -560,9 +546,9 @@ def _is_off(state: State, c: int) -> bool:
 
 
 def end_not_refused(state: State) -> str | None:
-    """No producer ends its transaction as the state of it does not allow, so none is told so.
+    """With version 2 no request to end a transaction is refused because of the transaction's state.
 
-    Misses: version 1; runs in which producers hear no errors; offsets that are refused so.
+    Misses: version 1, and refused offsets.
     """
     ended = {c: row for c, row in state.clients.items() if row.decision != "None"}
     failed = [c for c, row in ended.items() if row.status == "Failed"]
@@ -572,9 +558,9 @@ def end_not_refused(state: State) -> str | None:
 
 
 def epoch_held_once(state: State) -> str | None:
-    """No two instances hold one epoch.
+    """No two instances have one epoch.
 
-    Misses: instances that are not told their epoch yet.
+    Misses: instances that have not received their epoch yet.
     """
     held = {
         c: row.epoch
@@ -588,9 +574,9 @@ def epoch_held_once(state: State) -> str | None:
 
 
 def lso_bounds(state: State) -> str | None:
-    """X17. What is shown is committed, and decided by what is committed.
+    """Everything below the last stable offset is committed, and its decision too (X17).
 
-    Misses: partitions with one replica; a reader that is shown less than it could be.
+    Misses: partitions with one replica, and an offset that is smaller than possible.
     """
     for p, row in state.partitions.items():
         if not isinstance(row.follower, Follower):
@@ -609,9 +595,9 @@ def lso_bounds(state: State) -> str | None:
 
 
 def epoch_monotonic(old: State, new: State) -> str | None:
-    """Epochs never go back: not in the transaction log, not in what is committed in a partition.
+    """Epochs never decrease in the transaction log, nor in the committed part of a partition.
 
-    Misses: an epoch that should have risen and stays.
+    Misses: an epoch that should have increased.
     """
     if new.log.log.committed.epoch < old.log.log.committed.epoch:
         return f"the transaction log goes back to epoch {new.log.log.committed.epoch}"
@@ -626,9 +612,10 @@ def epoch_monotonic(old: State, new: State) -> str | None:
 
 
 def zombie_fenced(old: State, new: State) -> str | None:
-    """No older instance has a partition added or a transaction ended after InitProducerId's answer.
+    """After a response to InitProducerId, no older instance can add a partition or end a
+    transaction.
 
-    Misses: requests that change nothing at the coordinator; what the older instance does at
+    Misses: requests that change nothing at the coordinator, and appends of the older instance to
     partitions.
     """
     at = old.log.leader_epoch - 1
@@ -642,12 +629,11 @@ def zombie_fenced(old: State, new: State) -> str | None:
 
 
 def guard_kept(old: State, new: State) -> str | None:
-    """A guard goes with a batch that is appended, or with a marker of a larger epoch.
+    """A guard ends with an appended batch or with a marker of a larger epoch, so no marker takes
+    the guard of a later transaction.
 
-    No marker takes the guard of a later transaction.
-
-    Misses: version 1, and partitions with two replicas, as a guard goes with its leader; a guard
-    that goes with the late batch of an earlier transaction.
+    Misses: version 1, partitions with two replicas (a guard ends with its leader), and a guard that
+    ends with a late batch of an earlier transaction.
     """
     if new.constants.version != 2 or new.constants.replicas != 1:
         return None
@@ -665,9 +651,9 @@ def guard_kept(old: State, new: State) -> str | None:
 
 
 def lso_monotonic(old: State, new: State) -> str | None:
-    """X17. No leader shows less than an earlier one has shown.
+    """A new leader never has a smaller last stable offset than an earlier one (X17).
 
-    Misses: partitions with one replica; a high watermark that a new leader does not know yet.
+    Misses: partitions with one replica.
     """
     for p, row in new.partitions.items():
         before, after = old.partitions[p].follower, row.follower
@@ -679,9 +665,10 @@ def lso_monotonic(old: State, new: State) -> str | None:
 
 
 def pending_is_local(state: State) -> str | None:
-    """What a coordinator has begun is what it has written, or will write.
+    """The pending transition of the active coordinator is the last record of its log, or not
+    written yet.
 
-    Misses: what one that was replaced has begun.
+    Misses: pending transitions of a replaced coordinator.
     """
     log = state.log
     c = log.coordinators[log.leader_epoch - 1]
@@ -705,9 +692,10 @@ def pending_is_local(state: State) -> str | None:
 
 
 def readers_see_committed(state: State) -> str | None:
-    """X18. Who reads what is committed is shown it, and gets past nothing that is not decided.
+    """A read_committed reader has seen exactly the committed batches before its position, and all
+    of them are decided (X18).
 
-    Misses: a batch whose fate is another one in another partition.
+    Misses: a batch with another decision in another partition.
     """
     for r in state.constants.read_committed:
         for p, kept, end, shown in _read(state, r):
@@ -723,9 +711,10 @@ def readers_see_committed(state: State) -> str | None:
 
 
 def readers_see_all(state: State) -> str | None:
-    """X18. Other readers are shown all, and nothing that another leader may not have.
+    """A read_uncommitted reader has seen all batches before its position, and only records that
+    every leader has (X18).
 
-    Misses: partitions with one replica, whose log is committed as it is written.
+    Misses: partitions with one replica, which commit at once.
     """
     for r in state.constants.read_uncommitted:
         for p, kept, end, shown in _read(state, r):
@@ -754,9 +743,10 @@ def _numbered(log: tuple[LogEntry, ...], end: int) -> tuple[tuple[int, str], ...
 
 
 def commit_is_whole(old: State, new: State) -> str | None:
-    """X32. What a producer is told is committed is all that it sent.
+    """When a commit is acknowledged, the logs have everything that the producer sent in the
+    transaction (X32).
 
-    Misses: of several offsets that a transaction has sent, any but one.
+    Misses: all offsets of a transaction except one.
     """
     for c, row in old.clients.items():
         if row.status != "Ending" or row.decision != "Commit" or new.clients[c].status != "Ready":
@@ -778,7 +768,7 @@ _named = of_state(state_of)
 
 
 def aborted_is_listed(old: State, new: State) -> str | None:
-    """What a sweep has listed as over its timeout, and aborts, is what was listed.
+    """A transaction that a sweep aborts is the one that the sweep has listed (X26).
 
     Misses: version 1, in which transactions share an epoch.
     """

@@ -118,11 +118,11 @@ _of_quorum(quorum.epoch_cache_sound)
 
 @_property("state")
 def adjacent_sets(constants: Constants, after: Rows) -> str | None:
-    """Every log changes one voter at a time, and none before kraft.version 1.
+    """Consecutive voter sets of a log differ by at most one voter.
 
-    The set that comes with kraft.version 1 is the bootstrap set.
+    The set that comes with kraft.version 1 equals the bootstrap set.
 
-    Misses: the wrong voter added or removed, and a change that has no record.
+    Misses: the wrong voter, and a change without a record.
     """
     for n, row in after.items():
         sets = sets_of(constants, row.quorum.log)
@@ -136,10 +136,9 @@ def adjacent_sets(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
-    """A leader has at most one set in its log that is not committed.
+    """A leader's log has at most one uncommitted voter set.
 
-    Misses: changes in logs of those who do not lead, and two that follow each other too fast
-    but one after the other.
+    Misses: logs of nodes that do not lead, and changes that are each committed but too fast.
     """
     for n, row in leaders(after):
         above = row.quorum.log[max(len(committed), row.quorum.high_watermark) :]
@@ -157,9 +156,9 @@ def known_to(constants: Constants, n: int, sets: History) -> History:
 
 @_property("state")
 def history_sound(constants: Constants, after: Rows) -> str | None:
-    """A node knows the sets of its log, and no others.
+    """A running node knows exactly the voter sets of its log.
 
-    Misses: a log with wrong sets, which are then known as they are.
+    Misses: a log with wrong sets.
     """
     for n, row in after.items():
         read = known_to(constants, n, sets_of(constants, row.quorum.log))
@@ -170,9 +169,9 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def voters_are_known(after: Rows) -> str | None:
-    """V22. Who has more than first records of leaders has read a set.
+    """A node whose log has more than the first records of leaders knows a voter set (V22).
 
-    Misses: a set that was read and is not the one of the bootstrap snapshot.
+    Misses: a set that is not the one of the bootstrap snapshot.
     """
     for n, row in after.items():
         told = any(entry.value != LEADER_CHANGE for entry in row.quorum.log)
@@ -183,9 +182,9 @@ def voters_are_known(after: Rows) -> str | None:
 
 @_property("state")
 def committed_sets_one_line(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What nodes know to be committed of the sets is one line.
+    """All nodes know the same committed voter sets, up to their high watermarks.
 
-    Misses: sets that nobody knows to be committed yet, and nodes that are down.
+    Misses: sets above the high watermarks, and stopped nodes.
     """
     line = sets_of(constants, committed)
     for n, row in after.items():
@@ -199,10 +198,12 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
 
 @_property("state")
 def no_disjoint_majorities(after: Rows) -> str | None:
-    """No two nodes could win elections by majorities that have nobody in common.
+    """No two nodes could win elections with disjoint majorities.
 
-    Misses: majorities that meet in a node that has forgotten its vote; it looks at who could
-    vote and not at who does.
+    (Each needs a majority of supporters, and both together need the sum.)
+
+    Misses: majorities that share a node that has forgotten its vote; possible votes are checked,
+    not actual ones.
     """
     able = [n for n, row in after.items() if is_running(row.quorum) and n in known_voters(row)]
     for m in able:
@@ -217,12 +218,11 @@ def no_disjoint_majorities(after: Rows) -> str | None:
 
 @_property("state")
 def committed_survives(constants: Constants, after: Rows, committed: VotersLog) -> str | None:
-    """What was ever committed is on the disks of a majority.
+    """Everything committed is on the disks of a majority of the last committed set, or of a set
+    that some log has after it.
 
-    A majority of the last committed set, or of one that some log has after it.
-
-    Misses: what was answered without a high watermark that covered it; which majority a future
-    leader will ask.
+    Misses: records acknowledged without a high watermark, and the majority that a future leader
+    will need.
     """
     holders = [
         n
@@ -239,10 +239,9 @@ def committed_survives(constants: Constants, after: Rows, committed: VotersLog) 
 
 @_property("state")
 def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
-    """Whoever may be counted has on disk what it is counted for.
+    """A node has on disk everything for which a leader counts it.
 
-    Misses: a node in a later epoch than the leader, and one that is counted elsewhere than in
-    the leader's row.
+    Misses: a node in a later epoch than the leader.
     """
     for leader, row in leaders(after):
         for n, offset in zip(constants.nodes, row.quorum.end_offsets, strict=True):
@@ -254,9 +253,10 @@ def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
-    """No leader is outside the set that it knows to be committed.
+    """A leader is in the last voter set that it knows to be committed, or in the last set of its
+    log.
 
-    Misses: a leader that resigns too soon, and one that has committed nothing.
+    Misses: a leader that resigns too early, or has committed nothing.
     """
     for n, row in leaders(after):
         log, end = row.quorum.log, row.quorum.high_watermark
@@ -268,11 +268,9 @@ def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def updates_stay(constants: Constants, after: Rows) -> str | None:
-    """What a set says of a voter's listeners, the sets after it say, too.
+    """Listeners that a voter has reported in a set stay in the later sets while it is a voter.
 
-    They do for as long as it is a voter.
-
-    Misses: a voter that never tells, and one that leaves and comes back.
+    Misses: a voter that never reports, or leaves and comes back.
     """
     if not constants.listeners_change:
         return None
@@ -286,9 +284,9 @@ def updates_stay(constants: Constants, after: Rows) -> str | None:
 
 @_property("state")
 def removed_stays_out(constants: Constants, after: Rows) -> str | None:
-    """Who asks to be a voter by itself was none before.
+    """A node that requests by itself to be a voter was not a voter before.
 
-    Misses: a request that comes late, and one that an administrator makes.
+    Misses: a late request, and one of an administrator.
     """
     for n, row in after.items():
         if row.asks == "AddVoter":
@@ -303,13 +301,12 @@ def removed_stays_out(constants: Constants, after: Rows) -> str | None:
 
 @_property("step")
 def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | None:
-    """A leader begins a change only when all sets and a record of its epoch are committed.
+    """A leader begins a change only after all sets and a record of its epoch are committed.
 
-    A voter that joins was at the end of its log. Of the voters of the set that comes with
-    kraft.version 1 it has heard in its epoch.
+    The node to add was at the end of the leader's log. The leader has a report of every voter of
+    the set that comes with kraft.version 1.
 
-    Misses: a voter that falls behind right after, and changes by which nobody joins for want
-    of the right to ask.
+    Misses: a voter that lags right after, and a change that is wrongly refused.
     """
     for n, row in leaders(after):
         was, log = before[n], row.quorum.log

@@ -5,7 +5,7 @@
 (* belong to models/.                                                       *)
 (*                                                                          *)
 (* What is left out of the network, and changes no property                 *)
-(* (docs/groups.md):                                                        *)
+(* (docs/reference/groups.md):                                              *)
 (*  1. A request is sent and handled in one step, or it is lost.            *)
 (*  2. An answer for which nobody waits is forgotten.                       *)
 (*  3. A heartbeat is not sent of which nothing would come.                 *)

@@ -5,7 +5,7 @@
 (* messages sent, no variables.  A bug is one of these operators replaced   *)
 (* (bugs, `Op <- [ClassicRules] BugOp`).                                    *)
 (*                                                                          *)
-(* Rule ids (G37 ...) are those of docs/protocol-rules.md.                  *)
+(* Rule ids (G37 ...) are those of docs/reference/protocol-rules.md.        *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)

@@ -3,7 +3,7 @@
 (* Groups with the offsets that members commit, as one system: the handlers *)
 (* of Groups and CommitHandlers, with less of a network between them.       *)
 (*                                                                          *)
-(* What is left out, and changes no property (docs/groups.md):              *)
+(* What is left out, and changes no property (docs/reference/groups.md):    *)
 (*  1. A committed offset is requested and returned in one step.            *)
 (*  2. One commit is in flight, of all members.                             *)
 (*  3. A coordinator commits what it appends in the same step, or stalls:   *)

@@ -19,7 +19,7 @@ Committing(n) == {r \in clients[n].requested : r.offset = Now(coordinator').offs
 
 (* Who commits is in the epoch in which it asked.  Kafka then looks at no   *)
 (* partition, though a member that owes one keeps its epoch when it has     *)
-(* given up others (docs/groups.md).                                        *)
+(* given up others (docs/reference/groups.md).                              *)
 IsInEpoch(n) == \E r \in Committing(n) : r.epoch = Now(coordinator).members[n].epoch
 
 (* A commit is accepted only from the member that has the partition, or is  *)
@@ -34,8 +34,8 @@ CommitByOwner == [][CommitByOwnerStep]_vars
 
 (* A committed offset decreases only by a commit of a member that has had   *)
 (* the partition ever since it sent the commit, or is still in that epoch.  *)
-(* (After a refusal by a coordinator whose log is lost, a member may begin  *)
-(* again in the same epoch, so its own commits may overtake each other.)    *)
+(* After a refusal by a coordinator whose log is lost, a member may begin   *)
+(* again in the same epoch, so its own commits may overtake each other.     *)
 (* Misses: a member that has the partition and goes back.                   *)
 HandoverNoRegressStep ==
   ~IsFailOver /\ Now(coordinator').offset < Now(coordinator).offset

@@ -4,7 +4,7 @@
 (* turns the handlers into actions; bounds and budgets belong to models/.   *)
 (*                                                                          *)
 (* What is left out of the network, and changes no property                 *)
-(* (docs/groups.md):                                                        *)
+(* (docs/reference/groups.md):                                              *)
 (*  1. A heartbeat is sent and handled in one step, or it is lost.  What a  *)
 (*     member does in between, it can do after, before it is answered.      *)
 (*  2. An answer for which nobody waits is forgotten.                       *)

@@ -4,7 +4,7 @@
 (* PartitionRules and ReassignmentRules: no messages sent, no variables.    *)
 (* The Python twin is reference/moving/rules.py.                            *)
 (*                                                                          *)
-(* Rule ids are those of docs/protocol-rules.md.                            *)
+(* Rule ids are those of docs/reference/protocol-rules.md.                  *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

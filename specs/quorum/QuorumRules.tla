@@ -6,7 +6,7 @@
 (* reference/quorum/rules.py, where each operator is a function of the same *)
 (* name in snake case.                                                      *)
 (*                                                                          *)
-(* Rule ids (Q1 ...) are those of docs/protocol-rules.md.                   *)
+(* Rule ids (Q1 ...) are those of docs/reference/protocol-rules.md.         *)
 (*                                                                          *)
 (* Law of this file: nothing here looks at the identity of a node except by *)
 (* equality, and no property (QuorumProperties) calls an operator of this   *)

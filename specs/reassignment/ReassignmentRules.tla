@@ -6,7 +6,7 @@
 (* force, and which replicas are eligible. The Python twin is               *)
 (* reference/reassignment/rules.py.                                         *)
 (*                                                                          *)
-(* Rule ids (R1 ...) are those of docs/protocol-rules.md.                   *)
+(* Rule ids (R1 ...) are those of docs/reference/protocol-rules.md.         *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

@@ -1,7 +1,7 @@
 --------------------------- MODULE SessionHandlers ----------------------------
 (***************************************************************************)
 (* Share sessions: a broker with its session cache, and share consumers     *)
-(* (KIP-932, "Share sessions"; docs/shares.md).                             *)
+(* (KIP-932, "Share sessions"; docs/reference/shares.md).                   *)
 (*                                                                          *)
 (* The broker's row:                                                        *)
 (*   sessions   sessions[n]: the epoch of member n's next request (0: there *)

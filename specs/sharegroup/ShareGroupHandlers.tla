@@ -1,7 +1,7 @@
 -------------------------- MODULE ShareGroupHandlers --------------------------
 (***************************************************************************)
 (* A share group's state: it is initialized, altered and deleted while the  *)
-(* partition's leader writes it (KIP-932; docs/shares.md).                  *)
+(* partition's leader writes it (KIP-932; docs/reference/shares.md).        *)
 (*                                                                          *)
 (* The group coordinator's row:                                             *)
 (*   epoch       of the group, which is the state epoch of what it          *)

@@ -1,7 +1,7 @@
 ---------------------------- MODULE ShareHandlers ----------------------------
 (***************************************************************************)
 (* One share partition: its leader, the share coordinator, consumers        *)
-(* (KIP-932; docs/shares.md).                                               *)
+(* (KIP-932; docs/reference/shares.md).                                     *)
 (*                                                                          *)
 (* The leader's row stands for the broker that leads the partition,         *)
 (* at any time:                                                             *)

@@ -4,7 +4,7 @@
 (* consumers, and the persister's requests and answers between the two.     *)
 (*                                                                          *)
 (* What is left out of the network, and changes no property                 *)
-(* (docs/shares.md):                                                        *)
+(* (docs/reference/shares.md):                                              *)
 (*  1. A consumer's request is handled in the step that sends it.  A lost   *)
 (*     fetch answer is a record that its holder forgets.                    *)
 (*  2. An answer of the leader reaches its consumer in the step that sends  *)

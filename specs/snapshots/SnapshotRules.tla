@@ -8,7 +8,7 @@
 (* below its end; here it has these records themselves.  Its id             *)
 (* [endOffset, epoch] has the epoch of the last of them (V1).               *)
 (*                                                                          *)
-(* Rule ids (V1 ...) are those of docs/protocol-rules.md.                   *)
+(* Rule ids (V1 ...) are those of docs/reference/protocol-rules.md.         *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

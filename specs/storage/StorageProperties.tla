@@ -1,7 +1,8 @@
 ------------------------- MODULE StorageProperties --------------------------
 (***************************************************************************)
 (* Named properties of a log on disk after a start that follows any crash.  *)
-(* docs/storage.md and reference/storage/promises.py use the same names.    *)
+(* docs/reference/storage.md and reference/storage/promises.py use the     *)
+(* same names.                                                             *)
 (***************************************************************************)
 EXTENDS StorageOrders
 

@@ -4,7 +4,7 @@
 (* every decision of that which has a name.  A bug, or what Kafka does      *)
 (* otherwise, is one or more of these operators replaced.  The Python twin  *)
 (* is reference/storage/rules.py, where each is a method of the same name   *)
-(* in snake case; rule ids (D3 ...) are those of docs/storage.md.           *)
+(* in snake case; rule ids (D3 ...) are those of docs/reference/storage.md. *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of it, or else replacing *)
 (* the operator would change the property with it.                          *)

@@ -244,8 +244,8 @@ NoHanging ==
       /\ p \in row.txn.partitions
 
 (* No client has the last epoch of a producer id, and no transaction ends   *)
-(* with an epoch of the next id. (With version 1 the first epoch of an id   *)
-(* ends the transactions of the client that received it.) Misses: a next id *)
+(* with an epoch of the next id. With version 1 the first epoch of an id    *)
+(* ends the transactions of the client that received it. Misses: a next id  *)
 (* that another producer has.                                               *)
 EpochsInBounds ==
   /\ \A c \in Clients : ~IsLastOfId(clients[c].epoch)

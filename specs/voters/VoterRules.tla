@@ -5,7 +5,7 @@
 (* force, and when it may change. The Python twin is                        *)
 (* reference/voters/rules.py.                                               *)
 (*                                                                          *)
-(* Rule ids (V11 ...) are those of docs/protocol-rules.md.                  *)
+(* Rule ids (V11 ...) are those of docs/reference/protocol-rules.md.        *)
 (*                                                                          *)
 (* Law of this file: no property calls an operator of this file.            *)
 (***************************************************************************)

@@ -1,5 +1,5 @@
 """A protocol from outside of the repository: docs/new-protocol.md and
-docs/compositions.md work as they are typed there.
+docs/reference/joins.md work as they are typed there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests import commands
 from tests.quality import readme
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/new-protocol.md", "docs/compositions.md")
+PAGES = ("docs/new-protocol.md", "docs/reference/joins.md")
 BIN = Path(sys.executable).parent
 
 

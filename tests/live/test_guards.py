@@ -84,7 +84,7 @@ def wrong(entry: dict[str, Any], source: str) -> list[str]:
 
 def ids_of_docs(docs: Path) -> set[str]:
     found = set()
-    for path in docs.glob("*.md"):
+    for path in docs.rglob("*.md"):
         for kind, first, last in _ID.findall(path.read_text("utf-8")):
             found |= {f"{kind}{number}" for number in range(int(first), int(last or first) + 1)}
     return found

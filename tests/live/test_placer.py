@@ -145,7 +145,7 @@ def otherwise(
 
 
 def test_the_placer_chooses_what_the_rule_allows(kafkas: dict[Case, set[str]]) -> None:
-    """And all of it, of so small clusters (docs/reconfiguration.md)."""
+    """And all of it, of so small clusters (docs/reference/reconfiguration.md)."""
     assert otherwise(kafkas, ReassignmentRules) == ([], [])
     assert sum(len(found) > 1 for found in kafkas.values()) > DRAWN // 3
     assert {"refused"} in kafkas.values()

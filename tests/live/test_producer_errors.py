@@ -1,6 +1,7 @@
 """Kafka's own producer, told every error of X36 in both versions: it becomes what the rules say.
 
-Where it does not, docs/witness-classes.md has it in a table, which is held to what was seen here.
+Where it does not, docs/reference/witness-classes.md has it in a table, which is held to what was
+seen here.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def otherwise(told: list[ProducerAnswer]) -> set[ProducerAnswer]:
 
 def written(repo_root: Path) -> set[ProducerAnswer]:
     """What the table has."""
-    text = (repo_root / "docs/witness-classes.md").read_text("utf-8")
+    text = (repo_root / "docs/reference/witness-classes.md").read_text("utf-8")
     lines = text.partition(BEGIN)[2].partition(END)[0].strip().splitlines()[2:]
     cells = [[each.strip() for each in line.strip("|").split("|")] for line in lines]
     return {

@@ -1,6 +1,6 @@
 """Records that a leader of Kafka's deletes: as in the reference; three faults in its log are seen.
 
-They are what the projections of a deletion could hide (docs/witness-classes.md).
+They are what the projections of a deletion could hide (docs/reference/witness-classes.md).
 """
 
 from __future__ import annotations

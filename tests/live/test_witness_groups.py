@@ -1,7 +1,7 @@
 """The coordinator of a group, of Kafka's classes: what it does, and faults in them and in the host.
 
 Each fault is found at its step, by name; each projection of the host has one
-(docs/witness-classes.md).
+(docs/reference/witness-classes.md).
 """
 
 from __future__ import annotations

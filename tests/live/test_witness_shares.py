@@ -1,6 +1,6 @@
 """Drive Kafka's share partition, and find faults in it and in the host.
 
-Each fault is found at its step, by name (docs/witness-classes.md).
+Each fault is found at its step, by name (docs/reference/witness-classes.md).
 """
 
 from __future__ import annotations

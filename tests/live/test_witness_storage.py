@@ -220,7 +220,7 @@ def idempotent(sequence: int, key: bytes = b"a") -> Operation:
     return Operation("leader", ("0", "client", data.hex()))
 
 
-# -- Where Kafka decides otherwise (docs/storage.md), each with a control
+# -- Where Kafka decides otherwise (docs/reference/storage.md), each with a control
 
 
 @pytest.mark.parametrize(

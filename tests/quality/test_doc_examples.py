@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = ("docs/histories.md", "docs/histories-reference.md")
+PAGES = ("docs/histories.md", "docs/reference/histories.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -79,7 +79,7 @@ def unproved(page: str) -> Iterator[str]:
 
 def miscounted(readme: str) -> Iterator[str]:
     """Models of the kit's table that TLC says other things of (their first number: states)."""
-    kit = readme.partition("## By the kit, and mended")[2]
+    kit = readme.partition("## By the kit, and fixed")[2]
     for ids, cell in re.findall(r"^\| ([^|]+) \| ([^|]+) \|", kit, re.MULTILINE):
         of = [*re.findall(r"`([\w-]+)`", cell), *re.findall(r"Z\d+", ids)]
         named = [name for name in MODELS if {name, name.partition("-")[0]} & {*of}]
@@ -92,7 +92,7 @@ def miscounted(readme: str) -> Iterator[str]:
 def missing(names: Mapping[str, str], readme: str) -> list[str]:
     """Pages that a table does not tell of: of finds, of the kit, of how likely they are."""
     _, _, rest = readme.partition("## How likely")
-    likely, _, kit = rest.partition("## By the kit, and mended")
+    likely, _, kit = rest.partition("## By the kit, and fixed")
     found = []
     for name, page in names.items():
         ids = re.findall(r"(?:Z\d+|DR|KAFKA-\d+)", page.partition(":")[0])

@@ -15,12 +15,13 @@ UV = [str(ROOT / ".venv/bin/uv"), "run", "--quiet", "--isolated", "--no-project"
 
 
 def test_each_page_has_one_place() -> None:
-    pages = ["README.md", "docs/groups.md", "docs/measured/a.md", "finds/Z1/README.md", "x/y.md"]
+    pages = ["README.md", "docs/measured/a.md", "docs/try.md", "finds/Z1/README.md", "x/y.md"]
     sections = {name: own for each in site.listed(pages) for name, own in each.items()}
     assert sorted(page for own in sections.values() for page in own) == pages
     assert sections["Start"] == ["README.md"]
     assert sections["Finds"] == ["finds/Z1/README.md"]
     assert sections["Measured"] == ["docs/measured/a.md"]
+    assert sections["Guides"] == ["docs/try.md"]
     assert sections["The repository"] == ["x/y.md"]
 
 

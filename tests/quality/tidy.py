@@ -44,14 +44,15 @@ ADDRESS = ":" + "//"
 
 PLAIN = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 PLAIN |= {"specs/README.md", "tests/README.md", "tla_utils/README.md"}
-PLAIN_IN = ("docs/*.md", "specs/*.tla", "reference/*/bugs.toml")
-"""Text held to plain English are these files and patterns; of modules in TLA+ the comments."""
+PLAIN_IN = ("docs/*.md", "finds/*README.md", "specs/*.tla", "reference/*/bugs.toml")
+PLAIN_CODE = re.compile(r"reference/quorum/\w+\.py")
+"""Text held to plain English are these files and patterns; of modules the comments."""
 REMARKS = re.compile(r"\(\*.*\*\)|\\\*.*")
 EXCEPTED = "<!-- as meant -->"
 TWICE = {
     r"\b(is|are|was|were|be) (told|asked|said)\b": "who reports, prints or requests it",
     r"\b(judged|asked|tried|known|held) (is|are|was|were)\b": "subject, verb, object",
-    r"\b(tells|hears|knows of)\b": "reports, receives or has",
+    r"\b(tells|hears(?! from)|knows of)\b": "reports, receives or has",
     r"\b(whoever|whichever|so many|so long as)\b": "the noun, or `number of`",
     r"\bbehind\b": "`after`",
     r"\bin (front|the place) of\b": "`before` or `in place of`",
@@ -62,6 +63,19 @@ TWICE = {
     r"\bstands? still\b": "pauses",
 }
 """Patterns by what to write instead: those that made readers go back most often."""
+PAGES_TWICE = {
+    r"\b(leads|lives) on\b(?!:)": "keeps leading",
+    r"\b(hear|heard)\b(?! from)": "receives or learns",
+    r"\bwho (has|asks|knows|reads)\b": "the node, or `that`",
+    r"\b(taken|takes?) (it |them )?for\b(?! granted)": "counts as, or treats as",
+    r"\blooked at\b": "checked or used",
+    r"\blets? in\b": "accepts",
+    r"\bbut for\b": "except",
+    r"\b(of before|at work on|held up|amid)\b": "earlier, working on, delayed, during",
+    r"\bbe it\b": "whether or not",
+    r"\bcomes? of\b": "follows from",
+}
+"""Those of pages and Python; the specs' comments are not held to them yet."""
 
 
 class Finding(NamedTuple):
@@ -104,18 +118,28 @@ def check_function_length(path: str, text: str) -> Iterator[Finding]:
 
 def check_plain_english(path: str, text: str) -> Iterator[Finding]:
     """In plain pages: no word or turn that has to be read twice."""
-    if path not in PLAIN and not any(fnmatch.fnmatch(path, each) for each in PLAIN_IN):
+    listed = path in PLAIN or any(fnmatch.fnmatch(path, each) for each in PLAIN_IN)
+    if not listed and not PLAIN_CODE.fullmatch(path):
         return
+    said = dict(enumerate(text.splitlines(), 1))
+    if path.endswith(".py"):
+        said = {
+            first + at: line
+            for first, part in prose(path, text, comments=True)
+            for at, line in enumerate(part.splitlines())
+        }
     fenced = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in said.items():
         fenced ^= line.lstrip().startswith("```")
-        if fenced or line.rstrip().endswith(EXCEPTED):
+        printed = path.endswith(".md") and line.startswith("    ")
+        if fenced or printed or line.rstrip().endswith(EXCEPTED):
             continue
         if path.endswith(".tla"):
             line = " ".join(REMARKS.findall(line))
-        prose = re.sub(r"`[^`]*`|\([^)]*\.md[^)]*\)|\banew:|\w+\(\w+\)", "", line)
-        for pattern, instead in TWICE.items():
-            if found := re.search(pattern, prose, re.IGNORECASE):
+        left = re.sub(r"`[^`]*`|\([^)]*\.md[^)]*\)|\banew[:-]|\w+\(\w+\)", "", line)
+        patterns = TWICE | (PAGES_TWICE if path.endswith((".md", ".py")) else {})
+        for pattern, instead in patterns.items():
+            if found := re.search(pattern, left, re.IGNORECASE):
                 yield Finding(number, f"{found.group()!r}: write {instead}")
 
 
@@ -196,12 +220,12 @@ CHECKS: tuple[Check, ...] = (
 
 # -- What prose names
 
-_PATH = r"(?<![\w./~$}}>-])(?:{tops})/[\w./*-]*[\w*]"
+_PATH = r"(?<!\]\()(?<![\w./~$}}>-])(?:{tops})/[\w./*-]*[\w*]"
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PROSE_SUFFIXES = {".md", ".tla", ".cfg", ".toml", ".sh", ".in"}
 
 
-def prose(path: str, text: str) -> Iterator[tuple[int, str]]:
+def prose(path: str, text: str, comments: bool = False) -> Iterator[tuple[int, str]]:
     """What people are told in a file, each part with the number of its first line."""
     if PurePosixPath(path).suffix in PROSE_SUFFIXES or path == "Makefile":
         yield 1, text
@@ -212,7 +236,7 @@ def prose(path: str, text: str) -> Iterator[tuple[int, str]]:
                 case ast.Expr(value=ast.Constant(value=str(said))):
                     yield node.lineno, said
         # Tokens take seconds, so only where a comment may hold a path.
-        source = io.StringIO(text if re.search("#.*/", text) else "")
+        source = io.StringIO(text if comments or re.search("#.*/", text) else "")
         for token in tokenize.generate_tokens(source.readline):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string

@@ -1,7 +1,7 @@
 """The reduced composition against the asynchronous one, and its variants against each other.
 
-docs/reductions.md argues for each reduction. Here they are compared where both sides complete: the
-correct rules hold in all, and a bug breaks the same property in all.
+docs/reference/reductions.md argues for each reduction. Here they are compared where both sides
+complete: the correct rules hold in all, and a bug breaks the same property in all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The partition's reduced composition against the asynchronous one, and its variants.
 
-docs/reductions.md argues for each reduction. Here both sides are searched completely and their
-projections compared (`projections.py`): no state of the asynchronous composition may be lost.
+docs/reference/reductions.md argues for each reduction. Here both sides are searched completely and
+their projections compared (`projections.py`): no state of the asynchronous composition may be lost.
 """
 
 from __future__ import annotations

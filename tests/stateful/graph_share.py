@@ -1,4 +1,4 @@
-"""How much of the models' graphs (docs/graphs.md) machines have seen, if CHAOS_COVERAGE asks.
+"""The share of the models' graphs that machines have seen, if CHAOS_COVERAGE is set.
 
 An edge counts as seen when a machine took its very local step, in any surrounding, as in campaigns.
 Classes of steps are counted with everything else that was reached (reached.py), so that processes

@@ -1,7 +1,7 @@
 """Schedules of the past, replayed first: each still violates what it says, move by move.
 
 A file whose bug is `none` tells of a failure that was mended: it violates nothing. To keep a
-schedule, copy it here (docs/chaos.md).
+schedule, copy it here (docs/reference/chaos.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Two polls, or two appends, that follow each other are compared by their distance in the version
 order: 1 is as it should be, more skips something, less stands still or goes back. Where a place is
-not known the distance counts as 1. Definitions: jepsen.tests.kafka (docs/log-checker.md, Places).
+not known the distance counts as 1. Definitions: jepsen.tests.kafka (docs/reference/log-checker.md,
+Places).
 
     int-...   within one operation: between records of a fetch, or of its fetches
     others    between a process' operations; a consumer's only while it keeps the partition

@@ -1,7 +1,7 @@
 """Anomalies of single records: doubled, disputed, lost, never seen, or seen too early.
 
-Definitions: jepsen.tests.kafka (docs/log-checker.md, Places). Two are narrower than Jepsen's, for
-histories that Jepsen does not make:
+Definitions: jepsen.tests.kafka (docs/reference/log-checker.md, Places). Two are narrower than
+Jepsen's, for histories that Jepsen does not make:
 
 * A value may be appended more than once on purpose. It is a `duplicate` when more offsets hold it
   than appends may have written it; G1a and precommitted-read ask that it was written once.

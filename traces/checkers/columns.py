@@ -11,7 +11,7 @@ of all reads one after the other, and those of read r are `splits[r]` to `splits
 What is not known is UNKNOWN (-1) for an offset and NEVER for a completion. Values are numbers;
 `LogBatch.values`, where there is one, says what each number stands for.
 
-docs/log-checker.md says what is made of them.
+docs/reference/log-checker.md says what is made of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each fetch proves: P2 and P3 of docs/log-checker.md.
+"""What each fetch proves: P2 and P3 of docs/reference/log-checker.md.
 
 A fetch begins with the first record from where it asked on, and record follows record in it; what
 it passes over is there all the same, unless the log is compacted. So every read becomes two

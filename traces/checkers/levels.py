@@ -1,7 +1,7 @@
 """How consistent was a partition's log? Its level, exactly, and how stale its reads were.
 
-Levels [docs/log-checker.md, Weaker levels], each of which implies those below it. They differ in
-which operations bound each other: the log itself, each process's own order, or real time.
+Levels [docs/reference/log-checker.md, Weaker levels], each of which implies those below it. They
+differ in which operations bound each other: the log itself, each process's own order, or real time.
 
     7 linearizable          every operation in real time (log.py)
     6 regular + sessions    as 5, and each read sees every append acknowledged before it began

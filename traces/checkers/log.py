@@ -1,8 +1,8 @@
 """Decide exactly whether partition logs are linearizable, thousands of partitions at once.
 
 Offsets order the appends, so no search is needed. The check is one running maximum in the order of
-offsets, two comparisons and one sorted matching (docs/log-checker.md). It is sound and complete for
-known offsets and unique values. It takes O(n log n), and O(n) if offsets are dense.
+offsets, two comparisons and one sorted matching (docs/reference/log-checker.md). It is sound and
+complete for known offsets and unique values. It takes O(n log n), and O(n) if offsets are dense.
 
     judge(batch)   one answer for each segment of a `LogBatch` (columns.py)
 

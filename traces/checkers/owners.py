@@ -1,4 +1,4 @@
-"""Which record stands where, and who appended it: P1 of docs/log-checker.md.
+"""Which record stands where, and who appended it: P1 of docs/reference/log-checker.md.
 
 Each offset gets a slot and each slot an owner, by what was acknowledged, or by the value that was
 read there. What needs no clock to be wrong is noted: two records at one offset, values that nobody

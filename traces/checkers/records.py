@@ -1,9 +1,9 @@
 """What a batch of histories says of its logs: which record stands where, and who appended it.
 
-This is the preparation of docs/log-checker.md: P1 gives each offset an owner, P2 looks into each
-fetch, and by P3 every read becomes two numbers. A record's place is its *slot*: segments follow
-each other, within one the records stand in the order of their offsets. A read proves that all
-records below its slot `low` are there, and that the record at its slot `high` is not. Whose is
+This is the preparation of docs/reference/log-checker.md: P1 gives each offset an owner, P2 looks
+into each fetch, and by P3 every read becomes two numbers. A record's place is its *slot*: segments
+follow each other, within one the records stand in the order of their offsets. A read proves that
+all records below its slot `low` are there, and that the record at its slot `high` is not. Whose is
 which slot is found in owners.py, what a fetch proves in fetches.py; this is what comes of them.
 
 Times are doubled and shifted so that one order serves everything: an invocation at t is 2t, a

@@ -1,4 +1,4 @@
-"""The scans over slots that decide about real time: docs/log-checker.md, S1 to S5.
+"""The scans over slots that decide about real time: docs/reference/log-checker.md, S1 to S5.
 
 Everything works on a whole batch at once (see records.py for the order of times and slots). Which
 operations bound each other in time is the caller's: the levels differ in nothing else.

@@ -1,10 +1,10 @@
 """Appends that returned without their offset, and whose record nobody read: where may each stand?
 
-docs/log-checker.md, S6. Such an append took effect, so that its record stands at an offset that no
-other is known to have, below the last known one or beyond. Each such offset has two bounds in time
-(what stands or was missed below it began before the append returned; what stands or was seen above
-it was not over when the append began), and both ascend with offsets. So each append may take a run
-of offsets, and it is decided by the earliest deadline first whether all find one.
+docs/reference/log-checker.md, S6. Such an append took effect, so that its record stands at an
+offset that no other is known to have, below the last known one or beyond. Each such offset has two
+bounds in time (what stands or was missed below it began before the append returned; what stands or
+was seen above it was not over when the append began), and both ascend with offsets. So each append
+may take a run of offsets, and it is decided by the earliest deadline first whether all find one.
 
 Offsets are cut into *pieces* between which nothing changes; a piece may be as long as it likes.
 Only segments that have such appends pay.

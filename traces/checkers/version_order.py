@@ -4,7 +4,7 @@ The order of a partition is made of all polls, whatever became of them (what a p
 always be safe), and of appends that must have taken effect and know their offset. Offsets that
 nobody touched have no place in it: they hold control records, or nothing. So two records are
 neighbours when nothing known lies between them, and a distance is told in *places*, never in
-offsets [docs/log-checker.md, Places; jepsen.tests.kafka, version-orders].
+offsets [docs/reference/log-checker.md, Places; jepsen.tests.kafka, version-orders].
 
 Two deviations. A record that was read has the place of the offset where it was read, where Jepsen
 goes by its value and so picks one of several when a value stands twice. Records below a start that

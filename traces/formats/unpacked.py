@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from kraftcheck.traces.history import HistoryError
 
 MULTIPLE: Final = 64
-"""Bytes of plain values for a byte of the file (docs/histories-reference.md)."""
+"""Bytes of plain values for a byte of the file (docs/reference/histories.md)."""
 ALWAYS: Final = 1 << 18
 """Bytes that are read however short the file is."""
 ROWS: Final = 4096

@@ -26,8 +26,8 @@ from kraftcheck.traces.checkers.columns import LogBatch
 def broken_promise(logs: Sequence[Log]) -> str:
     """Empty if what clients saw of each log is as consistent as promised, or what is missing.
 
-    Each partition is held against its own faults (docs/protocol-rules.md); the log of a quorum
-    against what is promised to who asks any of its nodes.
+    Each partition is held against its own faults (docs/reference/protocol-rules.md); the log of a
+    quorum against what is promised to who asks any of its nodes.
     """
     for number, each in enumerate(logs):
         promise = promised(*each.promised)

@@ -1,4 +1,4 @@
-"""What joins the components of a cluster's run (docs/joins.md).
+"""What joins the components of a cluster's run (docs/reference/joins.md).
 
 Each component is judged as if it were alone: voters against the quorum's spec, a partition's
 brokers and controller against the partition's. That the components are those of one cluster is

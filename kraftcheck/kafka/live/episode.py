@@ -7,7 +7,7 @@ reads everything. One journal holds it all; keys tell partitions apart. Producer
 idempotent share the client library's instance, so that many of them fit on a machine; each is a
 process of its own in the history. Those that are must not: what goes wrong with one partition makes
 librdkafka renew its epoch for all, and write again what it had written to others
-(docs/decisions.md).
+(docs/reference/decisions.md).
 """
 
 from __future__ import annotations

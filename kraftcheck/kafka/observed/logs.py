@@ -6,7 +6,7 @@ record of a transaction [offset, producer id, whether it is the marker that ends
 of a producer [first offset, last offset, producer id, producer epoch, sequence, coordinator epoch],
 the last of which is -1 but for markers.
 
-What is asked (docs/protocol-rules.md):
+What is asked (docs/reference/protocol-rules.md):
 
 - offsets of a log have no gaps, and leader epochs never fall;
 - LogMatching: where two replicas have a record of the same offset and epoch, they have the same

@@ -1,8 +1,9 @@
 """A group of the consumer protocol: the reference's handlers, for members that come and go.
 
 KIP-848. What a heartbeat does is decided by `reference/groups`, whose spec TLC has checked
-(docs/groups.md). Its members are nodes and its partitions numbers: a member that joins is given a
-node that nobody has, of which there is always one more. Timers, names and the assignor are here.
+(docs/reference/groups.md). Its members are nodes and its partitions numbers: a member that joins is
+given a node that nobody has, of which there is always one more. Timers, names and the assignor are
+here.
 """
 
 from __future__ import annotations

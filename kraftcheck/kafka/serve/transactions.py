@@ -1,9 +1,9 @@
 """Transactions: who coordinates them, and their requests.
 
 The leader of `__transaction_state` coordinates every transaction. What it does with a request is
-decided by `reference/transactions` (docs/protocol-rules.md, X1 to X26), with a row for each
-transactional id (coordinator.py). Both protocols are served, as clients ask: of one epoch for many
-transactions (version 1) and of an epoch for each (version 2, KIP-890).
+decided by `reference/transactions` (docs/reference/protocol-rules.md, X1 to X26), with a row for
+each transactional id (coordinator.py). Both protocols are served, as clients ask: of one epoch for
+many transactions (version 1) and of an epoch for each (version 2, KIP-890).
 """
 
 from __future__ import annotations

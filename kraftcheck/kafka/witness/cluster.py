@@ -2,7 +2,7 @@
 
 What joins them is reference/cluster's, with Kafka's nodes in place of the reference's: a controller
 decides ahead of what is committed, answers when it is, and the partition's abstract controller
-takes the step of a decision that stands (docs/joins.md).
+takes the step of a decision that stands (docs/reference/joins.md).
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """

@@ -1,6 +1,6 @@
 """A consumer group whose coordinators are Kafka's, one after the other, and members are not.
 
-What is left out is in docs/witness-classes.md.
+What is left out is in docs/reference/witness-classes.md.
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """

@@ -1,4 +1,4 @@
-"""A partition of which brokers and controller are Kafka's (docs/witness-classes.md).
+"""A partition of which brokers and controller are Kafka's (docs/reference/witness-classes.md).
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """

@@ -1,4 +1,4 @@
-"""Transactions whose coordinators are Kafka's. What is ours is in docs/witness-classes.md.
+"""Transactions whose coordinators are Kafka's (docs/reference/witness-classes.md has what is not).
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """

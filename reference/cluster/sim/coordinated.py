@@ -12,7 +12,7 @@ what its log does is left to the partition:
                 broker is at the end of its log
     election    comes when a broker takes up a larger epoch, with the tail that its log has
 
-A coordinator that was replaced does nothing (docs/reductions.md, Transactions 4).
+A coordinator that was replaced does nothing (docs/reference/reductions.md, Transactions 4).
 
 The log is compacted: each broker cleans its replica, and a coordinator comes to be when its broker
 has read what is left of that (compacted.py). A record of the coordinator is a batch of the keys of

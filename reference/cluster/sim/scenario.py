@@ -6,7 +6,7 @@ answers that wait for a commit, metadata that concerns several partitions.
 
 Unless a run asks for it no broker stops cleanly: whether one may go depends on all its partitions
 at once, which is no input of the specification of one partition. Where replicas move it is
-(docs/reconfiguration.md).
+(docs/reference/reconfiguration.md).
 """
 
 from __future__ import annotations

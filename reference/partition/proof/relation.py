@@ -17,9 +17,9 @@ what the log of the leader of epoch x shares with L. TLC checks them
     CutsNothing    what a follower cuts on an answer of the leader of x is not shared with it
     Appended       what a follower appends leaves it with a prefix of the leader's log
 
-Every proof here is about the composition of docs/reductions.md: one change of metadata is read at a
-time or several folded into one, AlterPartition arrives once or never, registrations and heartbeats
-are one action with their answer, nothing is deleted, no election is unclean.
+Every proof here is about the composition of docs/reference/reductions.md: one change of metadata is
+read at a time or several folded into one, AlterPartition arrives once or never, registrations and
+heartbeats are one action with their answer, nothing is deleted, no election is unclean.
 """
 
 from __future__ import annotations

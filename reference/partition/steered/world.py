@@ -331,7 +331,7 @@ class Steering(PartitionRun):
 
     @property
     def promised(self) -> tuple[Configuration, Envelope]:
-        """Each partition is held against its own faults (docs/protocol-rules.md)."""
+        """Each partition is held against its own faults (docs/reference/protocol-rules.md)."""
         return configuration_of(self.options), self.losses.envelope()
 
     def close_history(self) -> list[Operation]:

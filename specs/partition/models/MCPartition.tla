@@ -11,7 +11,8 @@
 (* One channel is better than the network: AlterPartition arrives once, or  *)
 (* never when its sender has given it up (AlterOnce).  Without that the     *)
 (* protocol is not safe: a copy of a proposal that was refused, and so      *)
-(* forgotten by the leader, may be accepted later (docs/decisions.md).    *)
+(* forgotten by the leader, may be accepted later                           *)
+(* (docs/reference/decisions.md).                                           *)
 (***************************************************************************)
 EXTENDS PartitionProperties, TLC
 

@@ -1,8 +1,9 @@
 ------------------------ MODULE MCPartitionReduced -------------------------
 (***************************************************************************)
 (* The reduced composition of a partition's handlers, for larger bounds:    *)
-(* the same handlers, with less around them (docs/proofs.md argues for  *)
-(* each reduction; tests compare with MCPartition where both complete).     *)
+(* the same handlers, with less around them (docs/reference/proofs.md       *)
+(* argues for each reduction; tests compare with MCPartition where both     *)
+(* complete).                                                               *)
 (*                                                                          *)
 (*  1. A request is served from its sender's present row: a follower owes   *)
 (*     its fetch, a leader its proposal.  KeepOld: also what a sender asked *)

@@ -1,9 +1,10 @@
 -------------------------- MODULE MCQuorumReduced ---------------------------
 (***************************************************************************)
 (* The reduced composition of the same handlers, for larger bounds.  What   *)
-(* is left out, and why nothing unsafe is lost with it (docs/proofs.md  *)
-(* has the arguments at length; tests compare this composition with the     *)
-(* asynchronous one at bounds where both complete):                         *)
+(* is left out, and why nothing unsafe is lost with it                      *)
+(* (docs/reference/proofs.md has the arguments at length; tests compare     *)
+(* this composition with the asynchronous one at bounds where both          *)
+(* complete):                                                               *)
 (*                                                                          *)
 (*  1. No requests rest in a network.  A role owes its requests (Owed), so  *)
 (*     the request in flight follows from the asker's row; it is served at  *)

@@ -777,7 +777,7 @@ def test_whose_producer_repeats_itself(kafka_cluster):
 
 @pytest.mark.acceptance
 def test_the_tutorial_runs(tmp_path: Path, repo_root: Path) -> None:
-    pages = ("docs/serve-reference.md", "docs/serve.md")
+    pages = ("docs/reference/serve.md", "docs/serve.md")
     page = "".join((repo_root / each).read_text(encoding="utf-8") for each in pages)
     examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     for at, example in enumerate(examples):

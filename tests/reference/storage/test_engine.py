@@ -86,7 +86,7 @@ def test_as_kafka_decides_promises_are_broken() -> None:
 
 
 def test_a_start_of_kafka_fails_where_ours_does_not() -> None:
-    """A new segment whose index has no name yet, behind one whose end is torn: docs/storage.md."""
+    """A new segment whose index has no name yet, after a torn one (docs/reference/storage.md)."""
     story = told(Story(AsKafka(SMALL), FIRST_TIME), "checkpoint", leader(b"a"), leader(b"b"))
     told(story, "roll", leader(b"c"))
     content = story.crash(len(story.disk.journal)).process()

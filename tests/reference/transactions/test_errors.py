@@ -1,4 +1,4 @@
-"""A producer after an error, as the table in docs/protocol-rules.md says."""
+"""A producer after an error, as the table in docs/reference/protocol-rules.md says."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_WHAT: Final[dict[str, tuple[object, str, object]]] = {
 
 def told_by_rule(repo_root: Path) -> list[tuple[str, str, str]]:
     """Of each error and rule, what stands in the table."""
-    text = (repo_root / "docs/protocol-rules.md").read_text("utf-8")
+    text = (repo_root / "docs/reference/protocol-rules.md").read_text("utf-8")
     lines = text.partition(BEGIN)[2].partition(END)[0].strip().splitlines()
     cells = [[each.strip() for each in line.strip("|").split("|")] for line in lines]
     rules = [each.split("`")[1] for each in cells[0][1:]]

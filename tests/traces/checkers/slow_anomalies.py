@@ -1,8 +1,8 @@
 """Jepsen's anomalies of partition logs once more, slow and plain: loops over dictionaries.
 
 The twin of traces/checkers/version_order.py and anomalies_*.py: the same definitions, written from
-docs/log-checker.md, Places, with nothing shared. Each anomaly is found as (name, key, details),
-where details say what any correct finder must agree on.
+docs/reference/log-checker.md, Places, with nothing shared. Each anomaly is found as (name, key,
+details), where details say what any correct finder must agree on.
 """
 
 from __future__ import annotations

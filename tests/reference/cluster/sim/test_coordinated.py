@@ -90,7 +90,7 @@ def test_who_hears_of_another_tail_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_log_that_promises_too_much_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """As TailLog had it: where a new leader has found all that its high watermark covers, nobody
-    had anything behind that. A replica has, and is elected (docs/decisions.md).
+    had anything behind that. A replica has, and is elected (docs/reference/decisions.md).
     """
     monkeypatch.setattr(coordinator, "with_found", with_committed)
     monkeypatch.setattr(

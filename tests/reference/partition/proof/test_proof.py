@@ -20,7 +20,8 @@ from kraftcheck.reference.partition.proof.proof import (
 )
 from kraftcheck.reference.proofs.obligations import IMPLIES
 
-# What the composition of docs/reductions.md does not have, or has as a part of another action.
+# What the composition of docs/reference/reductions.md does not have, or has as a part of another
+# action.
 LEFT_OUT = {
     *("HandleConsumerFetchRequest", "HandleListOffsetsRequest", "HandleDeleteRecordsRequest"),
     *("HandleProduceTimeout", "HandleSendRegistration", "HandleSendHeartbeat"),

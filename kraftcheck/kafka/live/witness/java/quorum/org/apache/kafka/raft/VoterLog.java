@@ -44,7 +44,7 @@ final class VoterLog {
             .anyMatch(each -> each.getName().equals("read") && each.getParameterCount() == 3);
     private static final Class<?> MEMORY = Mirror.type("org.apache.kafka.common.record.internal.MemoryRecords",
             "org.apache.kafka.common.record.MemoryRecords");
-    /** Whether the background gets anything done before a crash (docs/decisions.md, 2026-11-23). */
+    /** Whether the background gets anything done before a crash (docs/reference/decisions.md). */
     private static final boolean IN_TIME = !System.getProperty("witness.background", "").equals("never");
     private static final TopicPartition TOPIC = new TopicPartition("__cluster_metadata", 0);
 
