@@ -130,7 +130,7 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
 
 
 def follow_graph(protocol: Protocol, constants: Any, states: Sequence[Shown]) -> Way:
-    """Likewise, of a graph (traces/cover/plain.py), which shows every row as it is."""
+    """Likewise, of a graph (traces/cover/rulebook.py), which shows every row as it is."""
     return _follow(protocol, constants, None, None, states)
 
 
