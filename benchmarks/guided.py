@@ -22,7 +22,7 @@ same row, would not have taken; what it does take is allowed. With mutants for b
 tests/mutation/hunted.py.
 
 Figures are medians over the seeds, each with an interval that holds that of all seeds with 95 %
-(_quantiles.py); of fewer than six, with the least and the largest.
+(known_bugs/figures.py); of fewer than six, with the least and the largest.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks._quantiles import interval, ranked
+from kraftcheck.known_bugs.figures import interval, ranked
 from kraftcheck.reference.bugs.catalog import UnknownBug, bug, bugs_of
 from kraftcheck.reference.runner.run import forget, simulate_genomes, simulate_part
 from kraftcheck.reference.sim.choices import run_seed

@@ -6,51 +6,27 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import click
 
+from experiments.tools import JARS, click_errors
 from kraftcheck.kafka.live.artifacts import class_path, version
 from kraftcheck.kafka.live.cluster import ClusterError
-from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, program
+from kraftcheck.kafka.live.witness.jars import (
+    as_of,
+    class_path as witness_path,
+    program,
+    rewritten,
+)
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
-
-
-_CALLED: Final = (
-    ("4.3", "GroupConfigManager(Map.of())", "GroupConfigManager(Map.of(), config, share)"),
-    ("4.3", "List.of(0));", "List.of(0)).setAssignmentEpochs(List.of(Math.max(since, 0)));"),
-    ("4.3", ".withDefaultWriteTimeOut(", ".withWriteTimeout("),
-    ("4.3", "(AT_ONCE)", "(AT_ONCE).withCachedBufferMaxBytesSupplier(() -> 1 << 20)"),
-    ("4.3", "Operation(name, at, WRITE, operation)", "Operation(name, at, operation)"),
-    ("4.3", "NewMetadataImage(this, NO_DELTA)", "MetadataUpdate(NO_DELTA, this)"),
-    ("4.3", "NewMetadataImage(next, NO_DELTA)", "MetadataUpdate(NO_DELTA, next)"),
-    ("4.3", '("deletion", WRITE, shard', '("deletion", shard'),
-    ("4.3", "producer, (short) 0, WRITE,\n", "producer, (short) 0,\n"),
-    ("4.3", "told.apply(CollectionConverters.asScala(answer))", "told.apply(answer)"),
-    ("4.3", "COMMIT, (short) 1, WRITE);", "COMMIT, (short) 1);"),
-    (
-        "4.3",
-        "onPartitionsDeleted(List.of(new TopicPartition(TOPIC, 0), new TopicPartition(TOPIC, 1)))",
-        "onTopicsDeleted(List.of(new GroupCoordinatorShard.DeletedTopic(TOPIC_ID, TOPIC)))",
-    ),
-    ("4.4", "GroupConfigManager(Map.of(), ", "GroupConfigManager("),
-    ("4.4", "named()).setGenerationId(epoch)", "named()).setGenerationIdOrMemberEpoch(epoch)"),
-    ("4.4", "Serde(), BufferSupplier.NO_CACHING, ", "Serde(), "),
-    (
-        "4.4",
-        "GroupConfigManager.class, groups);",
-        "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider.class, "
-        "new org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider(groups), "
-        "java.util.function.Supplier.class, (java.util.function.Supplier<Boolean>) () -> false, "
-        "java.util.function.Consumer.class, (java.util.function.Consumer<Object>) key -> { });",
-    ),
-    ("4.4", "request, joining));", "request, joining, false));"),  # of a streams group's topology
-)
-"""Calls that changed: since when, and as they are written before and since then."""
+TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""By script, the cases of its program; and calls that changed (`called`)."""
 
 
 def run_java(
@@ -62,12 +38,8 @@ def run_java(
     broker's jars. Raises ClusterError: it failed.
     """
     text = as_of(version(), (Path(__file__).resolve().parent / java).read_text(encoding="utf-8"))
-    here, written = version().split("."), DEFAULT.split(".")
-    for since, before, then in _CALLED:
-        if here < since.split(".") <= written:
-            text = text.replace(then, before)
-        elif written < since.split(".") <= here:
-            text = text.replace(before, then)
+    for each in TABLE["called"]:
+        text = rewritten(version(), text, each["since"], each["before"], each["now"])
     path = ":".join([class_path(jars), *entries])
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         source = Path(folder) / java
@@ -90,30 +62,33 @@ def runs(
     return zip(cases, lines, strict=True)
 
 
-def outcomes(
-    java: str, cases: Mapping[str, str], jars: Path | None, entries: Sequence[str] = ()
-) -> list[Outcome]:
-    """Of each case, what came out and what its control gives.
+def outcomes(script: str, jars: Path | None = None) -> list[Outcome]:
+    """Of each case of a script, what came out and what its control gives.
 
-    cases: by name, what they are; the rest as `run_java` has it. Raises ClusterError: it failed.
+    jars: what comes before Kafka's. Raises ClusterError: the program failed.
     """
-    found = run_java(java, [], jars, entries)
-    if [each["case"] for each in found] != [*cases]:
-        raise ClusterError(f"{java}: other cases than {', '.join(cases)}")
+    own = TABLE[script]
+    entries = witness_path(version()).entries if own.get("witness") else ()
+    found = run_java(own["java"], [], jars, entries)
+    if [each["case"] for each in found] != [*own["cases"]]:
+        raise ClusterError(f"{own['java']}: other cases than {', '.join(own['cases'])}")
     return found
 
 
-def tell(
-    cases: Mapping[str, str],
-    of: Callable[[Path | None], list[Outcome]],
-    repeat: int,
-    jars: Path | None,
-) -> NoReturn:
-    """Says each case, and ends with 1 if any came out otherwise than its control."""
-    runs = [of(jars) for _ in range(repeat)]
-    for each in zip(*runs, strict=True):
-        found, control = ({run[name] for run in each} for name in ("found", "control"))
-        differs = sum(run["found"] != run["control"] for run in each)
-        text = f"{cases[each[0]['case']]}: {found}, control {control}"
-        click.echo(f"{text}; otherwise in {differs} of {repeat} runs")
-    sys.exit(int(any(each["found"] != each["control"] for run in runs for each in run)))
+def compared(script: str, says: str) -> click.Command:
+    """The command of a script whose cases have a control each; it ends with 1 if any differs."""
+
+    @click.command(help=says)
+    @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
+    @JARS
+    @click_errors(script)
+    def main(repeat: int, jars: Path | None) -> None:
+        turns = [outcomes(script, jars) for _ in range(repeat)]
+        for each in zip(*turns, strict=True):
+            found, control = ({run[name] for run in each} for name in ("found", "control"))
+            differs = sum(run["found"] != run["control"] for run in each)
+            text = f"{TABLE[script]['cases'][each[0]['case']]}: {found}, control {control}"
+            click.echo(f"{text}; otherwise in {differs} of {repeat} runs")
+        sys.exit(int(any(each["found"] != each["control"] for turn in turns for each in turn)))
+
+    return main

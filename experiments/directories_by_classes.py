@@ -10,31 +10,11 @@ be tried.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from experiments import by_classes
 
-import click
-
-from experiments.by_classes import Outcome, outcomes, tell
-from experiments.tools import JARS, click_errors
-
-CASES: Final = {
-    "abandoned": "a replica of ten records whose future log, of six, is the assigned one (Z301)",
-    "unassigned": "a replica of ten records in an offline directory, which counts as new (Z137)",
-}
-
-
-def run_cases(jars: Path | None = None) -> list[Outcome]:
-    return outcomes("Directories.java", CASES, jars)
-
-
-@click.command()
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@JARS
-@click_errors("directories_by_classes")
-def main(repeat: int, jars: Path | None) -> None:
-    """Try what a start makes of a replica that has two directories."""
-    tell(CASES, run_cases, repeat, jars)
+main = by_classes.compared(
+    "directories_by_classes", "Try what a start makes of a replica that has two directories."
+)
 
 
 if __name__ == "__main__":

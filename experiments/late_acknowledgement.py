@@ -19,32 +19,11 @@ not be tried.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from experiments import by_classes
 
-import click
-
-from experiments.by_classes import Outcome, outcomes, tell
-from experiments.tools import JARS, click_errors
-
-CASES: Final = {
-    "late": "an acknowledgement after the lock has run out",
-    "returns": "the log start passes all that is cached before an acknowledgement is stored",
-    "amid": "the same, amid a fetch",
-}
-
-
-def run_cases(jars: Path | None) -> list[Outcome]:
-    return outcomes("LateAcknowledgement.java", CASES, jars)
-
-
-@click.command()
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@JARS
-@click_errors("late_acknowledgement")
-def main(repeat: int, jars: Path | None) -> None:
-    """Try whether a late acknowledgement gets an error."""
-    tell(CASES, run_cases, repeat, jars)
+main = by_classes.compared(
+    "late_acknowledgement", "Try whether a late acknowledgement gets an error."
+)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,6 @@ from experiments.tools import METADATA, TOPIC, Partition, until
 from kraftcheck.kafka.live.clients import greet
 from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.kafka.live.confluent import MUTE, SILENT
-from kraftcheck.kafka.live.episode import GREETING
 from kraftcheck.kafka.live.facts import Move
 from kraftcheck.kafka.live.journal import HISTORY
 from kraftcheck.reference.clients.promises import Configuration
@@ -54,6 +53,7 @@ BEHIND = {
 """By what is tried, the record behind the snapshot."""
 RECORDS, PRODUCERS = 10, 8
 CONFIGURATION = Configuration(one_client=False, min_insync_replicas=2)
+GREETING = {"acks": "all", "enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": 30_000}
 IDLE = {"nothing is written": {"metadata.max.idle.interval.ms": "0"}}
 SETTINGS = {
     **SHORT,

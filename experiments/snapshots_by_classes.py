@@ -12,38 +12,12 @@ be tried.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from experiments import by_classes
 
-import click
-
-from experiments.by_classes import Outcome, outcomes, tell
-from experiments.tools import JARS, click_errors
-from kraftcheck.kafka.live.artifacts import version
-from kraftcheck.kafka.live.witness.jars import class_path
-
-CASES: Final = {
-    "left": "Z125: partitions that the broker is told it has left",
-    "kept": "Z126: partitions that are told again, though nothing has changed",
-    "reverted": "Z128: records that a controller has, which it had before it led",
-    "voters": "Z111: voters that are known after the cut",
-    "tail": "Z110: voters that are known of two, which came where a tail was cut",
-    "held": "Z112: batches that the log can have, of two, the second a set of voters",
-    "parted": "Z122: logs that begin where a snapshot ends that was downloaded",
-}
-
-
-def from_snapshots(jars: Path | None = None) -> list[Outcome]:
-    return outcomes("FromSnapshots.java", CASES, jars, class_path(version()).entries)
-
-
-@click.command()
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True)
-@JARS
-@click_errors("snapshots_by_classes")
-def main(repeat: int, jars: Path | None) -> None:
-    """Try what classes make of a snapshot, or of a cut, and of the record behind one."""
-    tell(CASES, from_snapshots, repeat, jars)
+main = by_classes.compared(
+    "snapshots_by_classes",
+    "Try what classes make of a snapshot, or of a cut, and of the record behind one.",
+)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import click
 from kraftcheck.kafka.live.cluster import Cluster
 
 SHELL: Final = {
-    "ClusterTool": "kafka-cluster.sh",
     "ConfigCommand": "kafka-configs.sh",
     "ConsoleConsumer": "kafka-console-consumer.sh",
     "ConsoleProducer": "kafka-console-producer.sh",

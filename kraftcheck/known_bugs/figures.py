@@ -24,6 +24,7 @@ STORED = Path(__file__).resolve().with_name("measured.json")
 CAMPAIGNS = 20
 """So many campaigns make a figure; with fewer it is called partial."""
 CONFIDENCE = 0.95
+"""The least chance that an interval holds the quantile. Each side may miss by half of the rest."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,40 +69,45 @@ def store(measured: Measured, path: Path = STORED) -> None:
 # -- What the figures say
 
 
-def quantile(figure: Figure, q: float) -> float:
-    """Give the smallest number of runs by which this share of the campaigns had found it.
+def ranked(samples: Sequence[float | None]) -> list[float]:
+    """In order; None, which stands for "not within the limit", is infinite and comes last."""
+    return sorted(inf if each is None else each for each in samples)
 
-    Infinite when they had not within the limit.
+
+def quantile(samples: Sequence[float | None], q: float) -> float:
+    """The smallest sample at or below which at least the share q of them lies."""
+    return ranked(samples)[max(1, ceil(q * len(samples))) - 1]
+
+
+def interval(samples: Sequence[float | None], q: float) -> tuple[float, float]:
+    """Give two samples that hold the q-quantile with CONFIDENCE.
+
+    How many of n samples lie below the q-quantile is binomial (n, q), so two ranks hold it with a
+    known chance (David and Nagaraja, "Order Statistics", section 7.1). A side is 0 or infinite
+    where even the smallest or the largest sample does not bound it.
     """
-    ranked = _ranked(figure.runs)
-    return ranked[max(1, ceil(q * len(ranked))) - 1]
+    count, order = len(samples), ranked(samples)
+    half = (1 - CONFIDENCE) / 2
+    below = [_at_most(k, count, q) for k in range(count)]
+    # The k-th sample is above the quantile with the chance that fewer than k samples are below it.
+    low = max((k for k in range(1, count + 1) if below[k - 1] <= half), default=0)
+    high = min((k for k in range(1, count + 1) if 1 - below[k - 1] <= half), default=0)
+    return (order[low - 1] if low else 0.0, order[high - 1] if high else inf)
 
 
-def median_interval(figure: Figure) -> tuple[float, float] | None:
-    """Two order statistics that hold the median with CONFIDENCE; None: too few campaigns."""
-    ranked = _ranked(figure.runs)
-    count = len(ranked)
-    # Between the ranks k and n + 1 - k: the chance that fewer than k of n fall on either side.
-    best = None
-    for k in range(1, count // 2 + 1):
-        outside = 2 * sum(comb(count, i) for i in range(k)) / 2**count
-        if 1 - outside >= CONFIDENCE:
-            best = k
-    return None if best is None else (ranked[best - 1], ranked[count - best])
-
-
-def _ranked(runs: Sequence[int | None]) -> list[float]:
-    return sorted(inf if each is None else each for each in runs)
+def _at_most(k: int, count: int, q: float) -> float:
+    """The chance of at most k of `count` trials, each with the chance q."""
+    return sum(comb(count, i) * q**i * (1 - q) ** (count - i) for i in range(k + 1))
 
 
 def in_words(figure: Figure) -> str:
     """The figure on little room, such as `median 4 (2 to 9), p90 17; 20 campaigns`."""
     count = len(figure.runs)
     missed = sum(each is None for each in figure.runs)
-    interval = median_interval(figure)
-    between = "" if interval is None else f" ({_dashed(*interval, figure.limit)})"
-    said = f"median {_number(quantile(figure, 0.5), figure.limit)}{between}"
-    said += f", p90 {_number(quantile(figure, 0.9), figure.limit)}"
+    low, high = interval(figure.runs, 0.5)
+    between = f" ({_dashed(low, high, figure.limit)})" if low else ""
+    said = f"median {_number(quantile(figure.runs, 0.5), figure.limit)}{between}"
+    said += f", p90 {_number(quantile(figure.runs, 0.9), figure.limit)}"
     said += f"; {count} campaign{'s' if count != 1 else ''}"
     return f"{said}, {missed} without" if missed else said
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,7 @@ import msgspec
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
-from kraftcheck.kafka.live.sources import VERSION, unpack
+from kraftcheck.kafka.live.sources import VERSION, fetched
 from kraftcheck.kafka.live.witness.jars import class_path
 from kraftcheck.kafka.witness.chance import Component
 from kraftcheck.kafka.witness.driving import drive, traces_of
@@ -54,7 +55,8 @@ class Plant(NamedTuple):
 def sources(folder: Path, *artifacts: str) -> Path:
     """The sources of these artifacts of Kafka, in the folder."""
     for artifact in artifacts:
-        unpack(artifact, folder / "sources")
+        with zipfile.ZipFile(fetched(artifact)) as packed:
+            packed.extractall(folder / "sources")
     return folder / "sources"
 
 

@@ -12,10 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import (
+    by_classes,
     changed,
-    directories_by_classes,
     groups_by_classes,
-    late_acknowledgement,
     old_replica_by_classes,
     removed_by_classes,
 )
@@ -28,8 +27,6 @@ from experiments.guard_by_classes import (
     SEQUENCES,
     runs,
 )
-from experiments.snapshots_by_classes import CASES, from_snapshots
-from experiments.transactions_by_classes import late_for_transactions
 from kraftcheck.cli import cli
 
 STORED = Path(__file__).resolve().parents[2] / "examples" / "witness"
@@ -65,7 +62,7 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 
 def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved() -> None:
     """Z416; the control is refused, and both are handed out again."""
-    each, *_ = late_acknowledgement.run_cases(None)
+    each, *_ = by_classes.outcomes("late_acknowledgement")
     again = "; then C gets [0, delivery 1]"
     assert each["found"] == f"A is told no error{again}"
     assert each["control"] == f"A is told refused{again}"
@@ -73,14 +70,14 @@ def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved(
 
 def test_a_late_acknowledgement_is_refused_with_its_change(tmp_path: Path) -> None:
     """Z416."""
-    each, *_ = late_acknowledgement.run_cases(changed.classes("Z416", tmp_path))
+    each, *_ = by_classes.outcomes("late_acknowledgement", changed.classes("Z416", tmp_path))
     assert each["found"] == each["control"] != ""
     assert each["found"].startswith("A is told refused")
 
 
 def test_a_start_offset_that_goes_back_is_neither_delivered_nor_stored() -> None:
     """The schedule share-start.moves, and what comes after it; the control never goes back."""
-    _, *found = late_acknowledgement.run_cases(None)
+    _, *found = by_classes.outcomes("late_acknowledgement")
     then = "; A gets [3, delivery 1], start 3; stored starts [0, 3]"
     assert [each["case"] for each in found] == ["returns", "amid"]
     assert {each["found"] for each in found} == {f"start 1, next fetch 1{then}"}
@@ -89,28 +86,35 @@ def test_a_start_offset_that_goes_back_is_neither_delivered_nor_stored() -> None
 
 def test_what_a_snapshot_comes_to() -> None:
     """Z125, Z126, Z128, Z111, Z110, Z112 and Z122, each with its control."""
-    found = {each["case"]: (each["found"], each["control"]) for each in from_snapshots()}
+    found = {
+        each["case"]: (each["found"], each["control"])
+        for each in by_classes.outcomes("snapshots_by_classes")
+    }
     assert found == dict(
-        zip(CASES, [(0, 1), (1, 0), (0, 1), (0, 3), (3, 2), (0, 2), (0, 1)], strict=True)
+        zip(
+            by_classes.TABLE["snapshots_by_classes"]["cases"],
+            [(0, 1), (1, 0), (0, 1), (0, 3), (3, 2), (0, 2), (0, 1)],
+            strict=True,
+        )
     )
 
 
 def test_a_topic_that_is_known_is_not_new_in_a_snapshot(tmp_path: Path) -> None:
     """Z125, and with it Z126."""
-    found = from_snapshots(changed.classes("Z125", tmp_path))
+    found = by_classes.outcomes("snapshots_by_classes", changed.classes("Z125", tmp_path))
     assert [each["found"] for each in found] == [1, 0, 0, 0, 3, 0, 0]
     assert [each["control"] for each in found] == [1, 0, 1, 3, 2, 2, 1]
 
 
 def test_voters_that_come_where_a_tail_was_cut_can_be_read(tmp_path: Path) -> None:
     """Z110."""
-    found = from_snapshots(changed.classes("Z110", tmp_path))
+    found = by_classes.outcomes("snapshots_by_classes", changed.classes("Z110", tmp_path))
     assert [each["found"] for each in found] == [0, 1, 0, 0, 2, 0, 0]
 
 
 def test_a_snapshot_ends_before_the_offset_in_its_name(tmp_path: Path) -> None:
     """Z128."""
-    found = from_snapshots(changed.classes("Z128", tmp_path))
+    found = by_classes.outcomes("snapshots_by_classes", changed.classes("Z128", tmp_path))
     assert [each["found"] for each in found] == [0, 1, 1, 0, 3, 0, 0]
 
 
@@ -131,10 +135,13 @@ def test_a_group_comes_to_no_harm_with_its_change(name: str, case: str, tmp_path
     assert (kafkas["shown"], ours["shown"]) == (1, 0)
 
 
-@pytest.mark.parametrize("case", groups_by_classes.GUARDS)
+GUARDS = {name: case for name, case in groups_by_classes.CASES.items() if case.guard}
+
+
+@pytest.mark.parametrize("case", GUARDS)
 def test_kafka_has_the_guards_of_offsets(case: str) -> None:
     """Each with its control (Z240 to Z246)."""
-    asked = (case, *groups_by_classes.GUARDS[case].controls)
+    asked = (case, *GUARDS[case].controls)
     assert [came["shown"] for _, came in groups_by_classes.runs(asked)] == [True, False]
 
 
@@ -149,7 +156,9 @@ def test_suspicions_of_reading_are_shown_with_their_controls() -> None:
 
 def test_what_a_start_makes_of_a_replica_with_two_directories() -> None:
     """Z301 and Z137, each with its control."""
-    found = [(each["found"], each["control"]) for each in directories_by_classes.run_cases()]
+    found = [
+        (each["found"], each["control"]) for each in by_classes.outcomes("directories_by_classes")
+    ]
     assert found == [
         ("6 records in the second", "10 records in the second"),
         ("0 records in the second", "KafkaStorageException"),
@@ -165,7 +174,10 @@ def test_kafka_has_the_guards_of_sequences() -> None:
 
 def test_what_comes_late() -> None:
     """Z200, H10, Z87, Z75, Z72, Z140, K6 and K10, each with its control."""
-    found = {each["case"]: (each["found"], each["control"]) for each in late_for_transactions()}
+    found = {
+        each["case"]: (each["found"], each["control"])
+        for each in by_classes.outcomes("transactions_by_classes")
+    }
     assert found == {
         "young": ("COMPLETE_ABORT, its commit: INVALID_TXN_STATE", "ONGOING, its commit: NONE"),
         "ended": ("IllegalStateException, still open: 1", "a whole sweep, still open: 0"),
@@ -182,19 +194,27 @@ def test_what_comes_late() -> None:
 
 def test_of_open_transactions_the_one_that_ends_is_passed_over(tmp_path: Path) -> None:
     """Z140 with its change."""
-    found = {e["case"]: e for e in late_for_transactions(changed.classes("Z140", tmp_path))}
+    found = {
+        e["case"]: e
+        for e in by_classes.outcomes("transactions_by_classes", changed.classes("Z140", tmp_path))
+    }
     assert found["bulk"]["found"] == found["bulk"]["control"] == "11"
 
 
 def test_a_sweep_asks_again_before_it_aborts(tmp_path: Path) -> None:
     """Z200 with its change."""
-    young, ended, *_ = late_for_transactions(changed.classes("Z200", tmp_path))
+    young, ended, *_ = by_classes.outcomes(
+        "transactions_by_classes", changed.classes("Z200", tmp_path)
+    )
     assert young["found"] == young["control"] and ended["found"] == ended["control"]
 
 
 def test_of_offsets_in_a_transaction_the_last_ones_count(tmp_path: Path) -> None:
     """Z87 with its change."""
-    found = {each["case"]: each for each in late_for_transactions(changed.classes("Z87", tmp_path))}
+    found = {
+        each["case"]: each
+        for each in by_classes.outcomes("transactions_by_classes", changed.classes("Z87", tmp_path))
+    }
     assert found["offsets"]["found"] == found["offsets"]["control"] == "20"
 
 

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
-from benchmarks._quantiles import interval, quantile
+from kraftcheck.known_bugs.figures import interval, quantile
 from tests.stateful.detecting import BUGS, MACHINES, SHARES, STEPS
 from tests.stateful.detection_store import Correct, Detection, Sample, Samples
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings, strategies as st
 
-from benchmarks._quantiles import interval, quantile
+from kraftcheck.known_bugs.figures import interval, quantile
 from kraftcheck.known_bugs.own_rules import known, read_rules
 from tests.stateful import detecting, detection_store, measure_detection
 from tests.stateful.detecting import BUGS, budget, campaign, search, shrunk
@@ -148,7 +148,8 @@ def test_intervals_are_those_of_the_binomial_distribution() -> None:
     # 0.9 ** 20 = 0.12: the largest of twenty is too often below the 90th percentile.
     assert interval(twenty, 0.9) == (15, inf)
     assert interval([*range(1, 41)], 0.9)[1] < inf
-    assert interval([1, 2, 3], 0.5) == (0, inf)
+    assert interval([*range(1, 6)], 0.5) == (0, inf)
+    assert interval([*range(1, 7)], 0.5) == (1, 6)
 
 
 # --- The file, the page, the command

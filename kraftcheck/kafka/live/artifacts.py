@@ -131,19 +131,27 @@ def first(own: Path | None) -> list[str]:
 
 def check(folder: Path, known: Path = CHECKSUMS) -> None:
     """Raises ArtifactError: a jar is missing, unknown, or has another hash."""
-    expected = {}
-    for line in known.read_text(encoding="utf-8").splitlines():
-        digest, name = line.split()
-        expected[name] = digest
+    expected = digests(known)
     found = {path.name: path for path in sorted(folder.glob("*.jar"))}
     for name in sorted(expected.keys() | found.keys()):
         if name not in found:
             raise ArtifactError(f"{folder}: {name} is missing")
         if name not in expected:
             raise ArtifactError(f"{folder}: {name} is not in {known.name}")
-        digest = hashlib.sha256(found[name].read_bytes()).hexdigest()
-        if digest != expected[name]:
-            raise ArtifactError(f"{folder / name}: sha256 is {digest}, not {expected[name]}")
+        check_digest(found[name], expected[name])
+
+
+def digests(known: Path) -> dict[str, str]:
+    """By file name, what a file of checksums says, as `sha256sum` writes it."""
+    lines = known.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in map(str.split, lines)}
+
+
+def check_digest(jar: Path, known: str) -> None:
+    """Raises ArtifactError: it has another hash."""
+    digest = hashlib.sha256(jar.read_bytes()).hexdigest()
+    if digest != known:
+        raise ArtifactError(f"{jar}: sha256 is {digest}, not {known}; remove it")
 
 
 def _download(what: Artifacts, into: Path) -> None:

@@ -106,16 +106,9 @@ def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
 # -- The figures
 
 
-def test_the_interval_of_a_median_is_between_order_statistics() -> None:
-    # Of 20, the 6th and the 15th hold the median with 95.9 percent (David and Nagaraja, 7.1).
-    assert figures.median_interval(Figure(limit=99, runs=[*range(1, 21)])) == (6, 15)
-    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5])) is None
-    assert figures.median_interval(Figure(limit=99, runs=[1, 2, 3, 4, 5, 6])) == (1, 6)
-
-
 def test_campaigns_without_a_detection_count_as_late_ones() -> None:
     figure = Figure(limit=40, runs=[4, None, 1, None, None])
-    assert figures.quantile(figure, 0.2) == 1
+    assert figures.quantile(figure.runs, 0.2) == 1
     assert figures.in_words(figure) == "median >40, p90 >40; 5 campaigns, 3 without"
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -87,52 +88,7 @@ _MOCKS: Final = (
     "snapshot/MockRawSnapshotWriter",
 )
 
-_MOVED: Final = (
-    ("4.1", "org.apache.kafka.server.replica", "kafka.cluster", ()),
-    ("4.1", "org.apache.kafka.server.common", "org.apache.kafka.raft", ("OffsetAndEpoch",)),
-    ("4.1", "org.apache.kafka.storage.internals.log", "kafka.log", ("UnifiedLog",)),
-    ("4.2", "org.apache.kafka.server.partition", "kafka.cluster", ()),
-    ("4.3", "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record", ()),
-    ("4.3", "org.apache.kafka.metadata", "kafka.server.metadata", ("KRaftMetadataCache",)),
-    (
-        *("4.1", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
-        ("TransactionState", "TxnTransitMetadata"),
-    ),
-    (
-        *("4.2", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
-        ("TransactionMetadata",),
-    ),
-    (
-        *("4.3", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
-        ("TransactionLog",),
-    ),
-    (
-        *("4.3", "org.apache.kafka.storage.internals.log", "org.apache.kafka.common.record"),
-        ("RecordValidationStats",),
-    ),
-    (
-        *("4.4", "org.apache.kafka.common.utils.internals", "org.apache.kafka.common.utils"),
-        ("BufferSupplier", "ByteBufferOutputStream", "LogContext", "ProducerIdAndEpoch"),
-    ),
-    (
-        *("4.4", "org.apache.kafka.coordinator.transaction", "kafka.coordinator.transaction"),
-        (
-            *("CoordinatorEpochAndTxnMetadata", "TransactionConfig"),
-            *("TransactionalIdAndProducerIdEpoch", "TxnMetadataCacheEntry"),
-        ),
-    ),
-    (
-        *("4.4", "org.apache.kafka.server.partition", "kafka.server"),
-        ("AlterPartitionManager", "DefaultAlterPartitionManager"),
-    ),
-    (
-        *("4.4", "org.apache.kafka.server.quota", "kafka.server"),
-        ("QuotaFactory", "ReplicationQuotaManager"),
-    ),
-    ("4.4", "org.apache.kafka.storage.internals.log", "kafka.log", ("LogManager",)),
-)
-"""Classes that moved: since when, where they are since then, and were before; all of a package
-where none is named."""
+_MOVED: Final = tomllib.loads((_HERE / "moved.toml").read_text(encoding="utf-8"))["moved"]
 
 
 class ClassPath(NamedTuple):
@@ -230,13 +186,20 @@ def as_of(version: str, text: str) -> str:
 
     The file is written for the default version; classes are elsewhere in this one.
     """
-    here, written = version.split(".")[:2], DEFAULT.split(".")[:2]
-    for since, now, then, names in _MOVED:
-        for end in [f"{name};" for name in names] or [""]:
-            if here < since.split(".") <= written:
-                text = text.replace(f"import {now}.{end}", f"import {then}.{end}")
-            elif written < since.split(".") <= here:
-                text = text.replace(f"import {then}.{end}", f"import {now}.{end}")
+    for move in _MOVED:
+        for end in [f"{name};" for name in move.get("names", ())] or [""]:
+            before, now = (f"import {move[package]}.{end}" for package in ("before", "now"))
+            text = rewritten(version, text, move["since"], before, now)
+    return text
+
+
+def rewritten(version: str, text: str, since: str, before: str, now: str) -> str:
+    """Write for this version what was written otherwise before the version `since`."""
+    here, first, written = (each.split(".") for each in (version, since, DEFAULT))
+    if here < first <= written:
+        return text.replace(now, before)
+    if written < first <= here:
+        return text.replace(before, now)
     return text
 
 

@@ -13,6 +13,7 @@ none is left out.
 from __future__ import annotations
 
 import re
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Final
@@ -25,25 +26,12 @@ from kraftcheck.reference.partition.messages import CONTROLLER
 
 PROTOCOLS: Final = ("quorum", "quorum41", "partition")
 """Those whose schedules can be written as tests of Kafka's."""
-LICENSE: Final = """\
-/*
- * Licensed to the Apache Software Foundation (ASF) under one or more
- * contributor license agreements. See the NOTICE file distributed with
- * this work for additional information regarding copyright ownership.
- * The ASF licenses this file to You under the Apache License, Version 2.0
- * (the "License"); you may not use this file except in compliance with
- * the License. You may obtain a copy of the License at
- *
- *    http://www.apache.org/licenses/LICENSE-2.0
- *
- * Unless required by applicable law or agreed to in writing, software
- * distributed under the License is distributed on an "AS IS" BASIS,
- * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
- * See the License for the specific language governing permissions and
- * limitations under the License.
- */
-"""
+LICENSE: Final = Path(__file__).with_name("license.txt")
+"""What a file of Kafka's begins with."""
 NAME: Final = re.compile(r"[A-Z]\w*Test")
+IMPORTS: Final = Path(__file__).with_name("imports.toml")
+CALL, NAMED = r"\(", r"\b"
+"""What comes after a static method and after a class, where a test uses it."""
 _IMPORT: Final = re.compile(r"import (?:static )?[\w.]+;")
 
 
@@ -92,15 +80,16 @@ def _alone(test: Test, method: list[str], name: str) -> str:
     ]
     statics = "\n".join(each for each in imports if each.startswith("import static"))
     head = "\n\n".join(filter(None, [f"package {test.package};", *blocks, statics]))
-    return f"{LICENSE}{head}\n\n{text}"
+    return f"{LICENSE.read_text(encoding='utf-8')}{head}\n\n{text}"
 
 
 def _imports(test: Test, text: str) -> list[str]:
     """What a text needs to import."""
+    known = tomllib.loads(IMPORTS.read_text(encoding="utf-8"))[test.imports]
     return [
         f"import {each};"
-        for word, each in {**test.imports, "@Test": "org.junit.jupiter.api.Test"}.items()
-        if re.search(rf"(?<!\w){re.escape(word)}", text)
+        for each in [*known, "org.junit.jupiter.api.Test"]
+        if re.search(rf"(?<!\w){each.rpartition('.')[2]}{CALL if ' ' in each else NAMED}", text)
     ]
 
 

@@ -10,6 +10,7 @@ as a heartbeat, is not the context's and is left out; what changes it elsewhere 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import (
@@ -45,78 +46,9 @@ SEEN: Final = (
     *("partition_epoch", "epoch_start", "isr", "pending", "remotes", "parked", "producers"),
 )
 """The fields of a row that a Partition has, or that wait for it."""
-_LOG: Final = "org.apache.kafka.storage.internals.log"
-IMPORTS: Final = {
-    "ApiException.": "org.apache.kafka.common.errors.ApiException",
-    "AppendOrigin.": f"{_LOG}.AppendOrigin",
-    "Compression.": "org.apache.kafka.common.compress.Compression",
-    "DirectoryId.": "org.apache.kafka.common.DirectoryId",
-    "Errors.": "org.apache.kafka.common.protocol.Errors",
-    "FetchIsolation.": "org.apache.kafka.server.storage.log.FetchIsolation",
-    "FetchParams(": "org.apache.kafka.server.storage.log.FetchParams",
-    "FetchRequest.": "org.apache.kafka.common.requests.FetchRequest",
-    "LeaderRecoveryState.": "org.apache.kafka.metadata.LeaderRecoveryState",
-    "Map<": "scala.collection.immutable.Map",
-    "MemoryRecords.": "org.apache.kafka.common.record.internal.MemoryRecords",
-    "Optional.": "java.util.Optional",
-    "Option.": "scala.Option",
-    "PartitionRegistration.": "org.apache.kafka.metadata.PartitionRegistration",
-    "Properties ": "java.util.Properties",
-    "ReplicationConfigs.": "org.apache.kafka.server.config.ReplicationConfigs",
-    "RequestLocal.": "org.apache.kafka.server.common.RequestLocal",
-    "Set.": "java.util.Set",
-    "SimpleRecord(": "org.apache.kafka.common.record.internal.SimpleRecord",
-    "TopicConfig.": "org.apache.kafka.common.config.TopicConfig",
-    "Uuid.": "org.apache.kafka.common.Uuid",
-    "assertEquals(": "static org.junit.jupiter.api.Assertions.assertEquals",
-    "assertFalse(": "static org.junit.jupiter.api.Assertions.assertFalse",
-    "assertThrows(": "static org.junit.jupiter.api.Assertions.assertThrows",
-    "assertTrue(": "static org.junit.jupiter.api.Assertions.assertTrue",
-    "when(": "static org.mockito.Mockito.when",
-}
 
 
-MEMBERS: Final = """\
-@Override
-public Properties createLogProperties(Map<String, String> overrides) {
-    Properties properties = super.createLogProperties(overrides);
-    properties.put(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "MIN_ISR");
-    return properties;
-}
-
-private void setBroker(int id, long epoch, boolean fenced, boolean shuttingDown) {
-    when(metadataCache().getAliveBrokerEpoch(id))
-        .thenReturn(fenced ? Optional.empty() : Optional.of(epoch));
-    when(metadataCache().isBrokerFenced(id)).thenReturn(fenced);
-    when(metadataCache().isBrokerShuttingDown(id)).thenReturn(shuttingDown);
-}
-
-private void setPartition(
-    int leader,
-    int leaderEpoch,
-    int partitionEpoch,
-    LeaderRecoveryState recoveryState,
-    int... isr
-) {
-    int[] replicas = {ALL};
-    PartitionRegistration registration = new PartitionRegistration.Builder()
-        .setLeader(leader)
-        .setLeaderEpoch(leaderEpoch)
-        .setPartitionEpoch(partitionEpoch)
-        .setLeaderRecoveryState(recoveryState)
-        .setIsr(isr)
-        .setReplicas(replicas)
-        .setDirectories(DirectoryId.unassignedArray(replicas.length))
-        .build();
-    if (leader == brokerId()) {
-        partition().makeLeader(
-            registration, false, offsetCheckpoints(), topicId(), Option.empty());
-    } else {
-        partition().makeFollower(
-            registration, false, offsetCheckpoints(), topicId(), Option.empty());
-    }
-}
-"""
+MEMBERS: Final = Path(__file__).with_name("members.java")
 """Of the test's class. setPartition does what ReplicaManager does with a change of metadata."""
 
 
@@ -138,10 +70,10 @@ def test(wrong: Wrong) -> Test:
     replicas = ", ".join(names[broker] for broker in last.constants.replicas)
     members = [
         line.replace("MIN_ISR", str(last.constants.min_insync_replicas)).replace("ALL", replicas)
-        for line in MEMBERS.splitlines()
+        for line in MEMBERS.read_text(encoding="utf-8").splitlines()
     ]
     members[:0] = [*_ids(own[0].node, names), ""]
-    return Test("kafka.cluster", body, IMPORTS, CONTEXT, members)
+    return Test("kafka.cluster", body, "broker", CONTEXT, members)
 
 
 def _names(last: NodeStep) -> Mapping[int, str]:

@@ -33,17 +33,6 @@ from kraftcheck.reference.steered.moves import NodeStep
 CONTEXT: Final = "ReplicationControlTestContext"
 LATER: Final = 1000
 _LINE: Final = "\n"
-_MESSAGES: Final = "org.apache.kafka.common.message"
-_ASSERTIONS: Final = "static org.junit.jupiter.api.Assertions"
-IMPORTS: Final = {
-    "ApiException.": "org.apache.kafka.common.errors.ApiException",
-    "BrokerRegistrationRequestData(": f"{_MESSAGES}.BrokerRegistrationRequestData",
-    "assertFalse(": f"{_ASSERTIONS}.assertFalse",
-    "assertNotEquals(": f"{_ASSERTIONS}.assertNotEquals",
-    "assertThrows(": f"{_ASSERTIONS}.assertThrows",
-    "assertTrue(": f"{_ASSERTIONS}.assertTrue",
-}
-"""Beside those that the class has in any case."""
 
 
 def test(wrong: Wrong) -> Test:
@@ -55,7 +44,7 @@ def test(wrong: Wrong) -> Test:
         told = [[*_made(step, each, number)] for each in outcomes(step, wrong)]
         body += ["", f"// {render_input(step.input)}", *common(told)]
     return Test(
-        "org.apache.kafka.controller", body, IMPORTS, within="ReplicationControlManagerTest"
+        "org.apache.kafka.controller", body, "controller", within="ReplicationControlManagerTest"
     )
 
 

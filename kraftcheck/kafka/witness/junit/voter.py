@@ -27,14 +27,6 @@ from kraftcheck.reference.quorum.sim.words import move_words
 from kraftcheck.reference.quorum.types import NOBODY
 from kraftcheck.reference.steered.moves import NodeStep
 
-IMPORTS: Final = {
-    "Errors.": "org.apache.kafka.common.protocol.Errors",
-    "ApiKeys.": "org.apache.kafka.common.protocol.ApiKeys",
-    "List.": "java.util.List",
-    "Optional.": "java.util.Optional",
-    "OptionalInt.": "java.util.OptionalInt",
-    "Set.": "java.util.Set",
-}
 POLL: Final = "context.client.poll();"
 
 
@@ -54,7 +46,7 @@ def test(wrong: Wrong) -> Test:
     for step in own:
         said = [[*_sent(each), *_state(step.node, each.row)] for each in outcomes(step, wrong)]
         body += ["", f"// {_words(step)}", *_delivered(step.input, step), *common(said)]
-    return Test("org.apache.kafka.raft", body, IMPORTS)
+    return Test("org.apache.kafka.raft", body, "voter")
 
 
 def _words(step: NodeStep) -> str:

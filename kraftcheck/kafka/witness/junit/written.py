@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.exits import BadInput
@@ -33,8 +33,8 @@ class Test(NamedTuple):
     package: str
     body: Sequence[str]
     """The method's lines."""
-    imports: Mapping[str, str]
-    """By what stands in the test."""
+    imports: str
+    """Which of imports.toml: what it may have to import."""
     extends: str = ""
     members: Sequence[str] = ()
     """What the class has beside the method."""
