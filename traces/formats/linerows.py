@@ -12,7 +12,9 @@ Lines of EDN become lines of JSON before (flat_edn.py).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -26,7 +28,7 @@ from kraftcheck.osutil.files import FILE_MAX, named, open_file
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.edn import Keyword, read_forms
 from kraftcheck.traces.formats.events import EXTRA, TYPES, Event, Fields, annotations_of, word
-from kraftcheck.traces.formats.flat_edn import Unusual, as_json
+from kraftcheck.traces.formats.flat_edn import Phrases, Unusual, as_json
 from kraftcheck.traces.formats.keys import NUMBER, MapKey, decided
 from kraftcheck.traces.formats.text import (
     DIGITS_MAX,
@@ -54,17 +56,19 @@ CHUNK: Final = 1 << 19
 """Bytes that are decoded at once."""
 NOTHING: Final = msgspec.Raw()
 _NAMES: Final = {"from": "froms", "seek-to-beginning?": "rewinds"}
+_NEEDED: Final = ("process", "type", "f")
+_TYPED: Final = {"time": int, "index": int, "isolation": str, "mark": str}
+_OPTIONAL: Final = ("value", "error", *EXTRA, "time", "index")
 
 
 def _line_of(colon: str) -> Any:
     """An event as it is written; what is not told is empty."""
-    raw = [(each, Raw, NOTHING) for each in ("value", "error", *EXTRA)]
-    told: dict[str, tuple[Any, Any]] = {key: (type_, default) for key, type_, default in raw}
-    told |= {each: (int | None, None) for each in ("time", "index")}
-    told |= {each: (str | None, None) for each in ("isolation", "mark")}
-    needed = {"process": int | str, "type": str, "f": str}
+    told: dict[str, tuple[Any, Any]] = dict.fromkeys(_OPTIONAL, (Raw, NOTHING))
+    told |= {each: (type_ | None, None) for each, type_ in _TYPED.items()}
+    kinds = (int | str, str, str)
     fields: list[Any] = [
-        (each, kind, msgspec.field(name=colon + each)) for each, kind in needed.items()
+        (each, kind, msgspec.field(name=colon + each))
+        for each, kind in zip(_NEEDED, kinds, strict=True)
     ]
     for key, (kind, default) in told.items():
         own = msgspec.field(default=default, name=colon + key)
@@ -152,7 +156,7 @@ class _Reader:
 
     lines: of the piece at hand, and before them those of earlier pieces that are open. at: where in
     the file they are. begun, ended: the lines of each call, in the order of invocation (NULL:
-    never).
+    never). told: the optional fields that a line may have had so far.
     """
 
     def __init__(self, source: str, format: str) -> None:
@@ -173,6 +177,8 @@ class _Reader:
         self.records: tuple[list[int], list[Value]] = ([], [])
         self.numbers: dict[str, dict[Any, int]] = {}
         self.known: set[Value] = set()
+        self.told: set[str] = set()
+        self.phrases = Phrases()
 
     def feed(self, data: bytes, last: bool) -> None:
         """Take the next piece. Raises Unusual, or what a damaged file raises."""
@@ -184,7 +190,8 @@ class _Reader:
         types = [_KINDS[each.type] for each in new if each.type in _KINDS]
         _usual(len(types) == len(new))
         self.kind = np.concatenate((self.kind, np.array(types, np.int64)))
-        _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
+        if "txn" in self.told:
+            _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
         times = [each.time for each in new]
         if self.timed is not None and None not in times:
             self.timed.append(np.array(times, np.int64))
@@ -214,21 +221,41 @@ class _Reader:
         bytes_of = np.frombuffer(data, np.uint8)
         breaks = np.flatnonzero(bytes_of == ord("\n"))
         _refuse_long(bytes_of, breaks)
-        further: Ints | None = None
+        escaped = b"\\" in data
+        self.told |= {each for each in _OPTIONAL if escaped or each.encode() in data}
         if self.colon:
-            data, further = as_json(self._without_nemesis(data))
-        lines: list[Any] = _DECODERS[self.colon].decode_lines(data)
-        _usual(len(breaks) + (data[-1:] != b"\n") == len(lines))
-        if further is not None:
-            # A map that has a key twice has fewer entries when it was decoded.
-            _usual(all(_further(lines[at]) == further[at] for at in np.flatnonzero(further)))
+            lines = self._read_edn(self._without_nemesis(data))
         else:
+            lines = _DECODERS[self.colon].decode_lines(data)
+        _usual(len(breaks) + (data[-1:] != b"\n") == len(lines))
+        if not self.colon:
             for at, each in enumerate(lines):
                 if type(each.process) is not int:
                     begin = int(breaks[at - 1]) + 1 if at else 0
                     end = int(breaks[at]) if at < len(breaks) else len(data)
                     self._note(at, data[begin:end].decode())
         return lines
+
+    def _read_edn(self, data: bytes) -> list[Any]:
+        """The lines of a piece: by the phrases of earlier ones, else by its tokens."""
+        decoder = _DECODERS[self.colon]
+        lines: list[Any] | None = None
+        if (found := self.phrases.json(data)) is not None:
+            with suppress(msgspec.MsgspecError):
+                lines = decoder.decode_lines(found.text)
+            if lines is not None and found.keys == self._entries(lines):
+                return _without_repeats(lines, found.further())
+        found_of = as_json(data)
+        self.phrases.learn(data, found_of.text)
+        return _without_repeats(decoder.decode_lines(found_of.text), found_of.further)
+
+    def _entries(self, lines: list[Any]) -> int:
+        """How many fields the lines have that say something."""
+        found = len(_NEEDED) * len(lines)
+        for each in self.told:
+            column = [*map(attrgetter(_NAMES.get(each, each)), lines)]
+            found += len(column) - column.count(None if each in _TYPED else NOTHING)
+        return found
 
     def _without_nemesis(self, data: bytes) -> bytes:
         """EDN in which each line of the nemesis says no more than when it is."""
@@ -274,9 +301,11 @@ class _Reader:
         kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
         lines = self.lines
-        errors = [
-            _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
-        ]
+        errors: list[str | None] = [None] * len(pairs)
+        if "error" in self.told:
+            errors = [
+                _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
+            ]
         verbs = [_word(lines[b].f) for b, _ in pairs]
         isolations = [each and word(each) for each in self._said(pairs, "isolation")]
         said: dict[str, Iterable[Hashable]] = {
@@ -532,8 +561,10 @@ class _Reader:
         told = dict(zip(good, self._decoded(_SHOWN, self.ended, good), strict=True))
         said = np.where(self.ended[calls] == NULL, self.begun[calls], self.ended[calls]).tolist()
         froms, ends, tos = (
-            _places(calls, [getattr(self.lines[line], each) for line in said])
-            for each in ("froms", "ends", "to")
+            _places(calls, [getattr(self.lines[line], _NAMES.get(each, each)) for line in said])
+            if each in self.told
+            else {}
+            for each in ("from", "ends", "to")
         )
         rows: list[tuple[Any, ...]] = []
         offsets, values = self.records
@@ -597,6 +628,8 @@ class _Reader:
 
     def _said(self, pairs: Sequence[tuple[int, int]], what: str) -> list[str | None]:
         """What the invocation of each call says, else its completion."""
+        if what not in self.told:
+            return [None] * len(pairs)
         of = [getattr(each, what) for each in self.lines]
         return [of[e] if of[b] is None and e != NULL else of[b] for b, e in pairs]
 
@@ -614,6 +647,12 @@ class _Reader:
 _WORDS: Final = ("f", "error", "mark", "isolation", "group")
 _KINDS: Final = KINDS | {f":{each}": number for each, number in KINDS.items()}
 _NEMESIS: Final = b":process :nemesis"
+
+
+def _without_repeats(lines: list[Any], further: Ints) -> list[Any]:
+    """The lines. Raises Unusual: one has a map with a key twice; decoded, it has fewer entries."""
+    _usual(all(_further(lines[at]) == further[at] for at in np.flatnonzero(further)))
+    return lines
 
 
 def _further(line: Any) -> int:
@@ -665,12 +704,11 @@ def _refuse_long(data: NDArray[np.uint8], breaks: Ints) -> None:
     """Raises Unusual: a line, or a number, may be longer than is read."""
     _usual(np.diff(breaks, prepend=-1, append=len(data)).max() <= TOKEN_MAX)
     # Of a number that is too long, four bytes in a row that are sampled are digits.
-    digit = (data[:: DIGITS_MAX // 4] - ord("0")) <= 9
+    step = DIGITS_MAX // 4
+    digit = (data[::step] - ord("0")) <= 9
     long = digit[:-3] & digit[1:-2] & digit[2:-1] & digit[3:]
-    for begin in range(0, len(data) if long.any() else 0, PIECE):
-        piece = data[max(0, begin - DIGITS_MAX - 1) : begin + PIECE]
-        others = np.flatnonzero((piece - ord("0")) > 9)
-        _usual(np.diff(others, prepend=-1, append=len(piece)).max() <= DIGITS_MAX)
+    for at in (np.flatnonzero(long) * step).tolist():
+        _usual(not data[at : at + 3 * step + 1].tobytes().isdigit())
 
 
 def _told(raw: Raw) -> bool:
