@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, lt
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -57,6 +57,7 @@ CHUNK: Final = 1 << 19
 NOTHING: Final = msgspec.Raw()
 _NAMES: Final = {"from": "froms", "seek-to-beginning?": "rewinds"}
 _NEEDED: Final = ("process", "type", "f")
+_OF_LINES: Final = ("at", "kind", "verb", "client", "process")
 _TYPED: Final = {"time": int, "index": int, "isolation": str, "mark": str}
 _OPTIONAL: Final = ("value", "error", *EXTRA, "time", "index")
 
@@ -154,21 +155,21 @@ class _Part(NamedTuple):
 class _Reader:
     """Read one file, piece by piece.
 
-    lines: of the piece at hand, and before them those of earlier pieces that are open. at: where in
-    the file they are. begun, ended: the lines of each call, in the order of invocation (NULL:
-    never). told: the optional fields that a line may have had so far.
+    lines: of the piece at hand, and before them those of earlier pieces that are open. of: what
+    each says, in columns, and where in the file it is. begun, ended: the lines of each call, in the
+    order of invocation (NULL: never). told: the optional fields that a line may have had so far.
     """
 
     def __init__(self, source: str, format: str) -> None:
         self.source, self.format = source, format
         self.colon = "" if format == jsonlines.NAME else ":"
         self.lines: list[Any] = []
-        self.at: Ints = np.empty(0, np.int64)
-        self.kind: Ints = np.empty(0, np.int64)
-        self.begun: Ints = self.at
-        self.ended: Ints = self.at
+        nothing = np.empty(0, np.int64)
+        self.of: dict[str, Ints] = dict.fromkeys(_OF_LINES, nothing)
+        self.begun: Ints = nothing
+        self.ended: Ints = nothing
         self.count = 0
-        self.retired: Ints = self.at
+        self.retired: Ints = nothing
         self.last_index = -(1 << 63)
         self.timed: list[Ints] | None = []
         self.nemesis: dict[int, Event] = {}
@@ -185,11 +186,26 @@ class _Reader:
         new = self._read(data) if data else []
         kept = len(self.lines)
         self.lines = self.lines + new
-        self.at = np.concatenate((self.at, np.arange(self.count, self.count + len(new))))
+        kinds = [_KINDS.get(each.type, NULL) for each in new]
+        _usual(NULL not in kinds)
+        said = [each.f for each in new]
+        verbs = {each: self._coded("f", [word(each)])[0] for each in dict.fromkeys(said)}
+        processes = [each.process for each in new]
+        clients = [type(each) is int for each in processes]
+        if not all(clients):
+            processes = [each if type(each) is int else NULL for each in processes]
+        columns = {
+            "at": np.arange(self.count, self.count + len(new)),
+            "kind": kinds,
+            "verb": [verbs[each] for each in said],
+            "client": clients,
+            "process": processes,
+        }
+        self.of = {
+            name: np.concatenate((column, np.array(columns[name], np.int64)))
+            for name, column in self.of.items()
+        }
         self.count += len(new)
-        types = [_KINDS[each.type] for each in new if each.type in _KINDS]
-        _usual(len(types) == len(new))
-        self.kind = np.concatenate((self.kind, np.array(types, np.int64)))
         if "txn" in self.told:
             _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
         times = [each.time for each in new]
@@ -198,19 +214,18 @@ class _Reader:
         else:
             self.timed = None
         known = [self.last_index, *(each.index for each in new if each.index is not None)]
-        _usual(all(map(int.__lt__, known, known[1:])))
+        _usual(all(map(lt, known, known[1:])))
         self.last_index = known[-1]
-        client = np.array([type(each.process) is int for each in self.lines], np.bool_)
+        client = self.of["client"] == 1
         self.begun, self.ended = self._paired(np.flatnonzero(client), kept)
-        for each in np.flatnonzero(~client[kept:]).tolist():
-            _usual(int(self.at[kept + each]) in self.nemesis)
+        _usual(self.nemesis.keys() >= set(self.of["at"][~client].tolist()))
         left = self.begun[:0] if last else self.begun[self.ended == NULL]
         if not last:
             closed = self.ended != NULL
             self.begun, self.ended = self.begun[closed], self.ended[closed]
         self._emit()
         self.lines = [self.lines[each] for each in left.tolist()]
-        self.at, self.kind = self.at[left], self.kind[left]
+        self.of = {name: column[left] for name, column in self.of.items()}
 
     def _read(self, data: bytes) -> list[Any]:
         """The lines of a piece."""
@@ -298,7 +313,7 @@ class _Reader:
         order = np.argsort(call, kind="stable")
         call = call[order]
         begun, ended = self.begun[call], self.ended[call]
-        kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
+        kind = np.where(ended == NULL, KINDS["info"], self.of["kind"][ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
         lines = self.lines
         errors: list[str | None] = [None] * len(pairs)
@@ -306,24 +321,27 @@ class _Reader:
             errors = [
                 _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
             ]
-        verbs = [_word(lines[b].f) for b, _ in pairs]
         isolations = [each and word(each) for each in self._said(pairs, "isolation")]
         said: dict[str, Iterable[Hashable]] = {
-            "f": [_VERBS.get(each, each) for each in verbs],
             "error": errors,
             "mark": self._said(pairs, "mark"),
             "isolation": isolations,
         }
-        process = np.array([lines[b].process for b, _ in pairs], np.int64)
-        found: dict[str, Ints] = {each: self._coded(each, said[each])[call] for each in said}
+        found: dict[str, Ints] = {
+            each: self._coded(each, said[each])[call]
+            if each in self.told
+            else np.full(len(call), NULL)
+            for each in said
+        }
         keys = [self._keys(part) for part in parts]
         groups = self._coded("group", [each for part in parts for each in _of(part.group, part)])
         found |= {
-            "calls": self.at[self.begun],
-            "begun": self.at[begun],
-            "ended": np.where(ended == NULL, NULL, self.at[ended]),
+            "f": self.of["verb"][begun],
+            "calls": self.of["at"][self.begun],
+            "begun": self.of["at"][begun],
+            "ended": np.where(ended == NULL, NULL, self.of["at"][ended]),
             "kind": kind,
-            "process": process[call],
+            "process": self.of["process"][begun],
             "key": np.concatenate((*keys, np.empty(0, np.int64)))[order],
             "group": groups[order],
             "shown": np.maximum(_column(parts, "shown", order), 0),
@@ -371,6 +389,7 @@ class _Reader:
         operation = np.searchsorted(calls, begun)
         times, unit = self._times()
         words = {each: Words(column[each], tuple(self.numbers.get(each, ()))) for each in _WORDS}
+        words["f"] = Words(column["f"], tuple(_VERBS.get(each, each) for each in words["f"].names))
         for each in ("group", "mark") if self.colon else ():
             _usual(not any(of.startswith(":") for of in words[each].names))
         _usual(set(words["isolation"].names) <= set(ISOLATIONS))
@@ -451,17 +470,14 @@ class _Reader:
         """By how deep within others each operation of a process is. kept: lines from before."""
         if not len(at):
             return at, at
-        verbs = coded([_word(each.f) for each in self.lines])
-        callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
-        member = np.isin(
-            verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
-        )
-        told = np.array([self.lines[each].process for each in at.tolist()], np.int64)
+        verbs = Words(self.of["verb"], tuple(self.numbers.get("f", ())))
+        callback, member = verbs.any_of(CALLBACKS), verbs.any_of(MEMBER_OPERATIONS)
+        told, kinds = self.of["process"][at], self.of["kind"]
         _usual(not np.isin(told[at >= kept], self.retired).any())
         process = np.unique(told, return_inverse=True)[1].ravel()
         order = np.argsort(process, kind="stable")
         line, process = at[order], process[order]
-        opens = self.kind[line] == KINDS["invoke"]
+        opens = kinds[line] == KINDS["invoke"]
         step = np.where(opens, 1, -1)
         run = np.cumsum(step)
         first = np.flatnonzero(np.concatenate(([True], process[1:] != process[:-1])))
@@ -469,7 +485,7 @@ class _Reader:
         depth = run - before + ~opens
         _usual((depth >= 1).all())
         # Whoever was left open asks nothing more under its number.
-        left = (self.kind[line] == KINDS["info"]) & ~member[line]
+        left = (kinds[line] == KINDS["info"]) & ~member[line]
         _usual(not (left[:-1] & (process[1:] == process[:-1])).any())
         self.retired = np.concatenate((self.retired, told[order][left]))
         level = process * (int(depth.max()) + 1) + depth
@@ -493,11 +509,12 @@ class _Reader:
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
-        of: dict[str, list[int]] = {}
-        for call, line in enumerate(self.begun.tolist()):
-            of.setdefault(_word(self.lines[line].f), []).append(call)
-        parts = []
-        for f, calls in of.items():
+        parts: list[_Part] = []
+        verbs = self.of["verb"][self.begun]
+        for f, number in self.numbers.get("f", {}).items():
+            calls = np.flatnonzero(verbs == number).tolist()
+            if not calls:
+                continue
             if f == "send":
                 parts.append(self._sends(calls))
             elif f == "poll":
@@ -531,7 +548,7 @@ class _Reader:
         How the others ended says nothing that these do not say.
         """
         ended = self.ended[list(calls)]
-        kind = np.where(ended == NULL, NULL, self.kind[ended])
+        kind = np.where(ended == NULL, NULL, self.of["kind"][ended])
         for at in np.flatnonzero((kind != NULL) & (kind != KINDS["ok"])).tolist():
             asked = self.lines[int(self.begun[calls[at]])].value
             _usual(bytes(self.lines[int(ended[at])].value) in (b"", b"null", bytes(asked)))
@@ -548,7 +565,8 @@ class _Reader:
             if type(said) is tuple:
                 place, said = said
                 if place is not None:
-                    _usual(place >= 0)
+                    if place < 0:
+                        raise Unusual
                     offset[at] = place
             if there != key[at] or said != value[at]:
                 raise Unusual
@@ -683,9 +701,6 @@ def _joined(pieces: list[NDArray[Any]]) -> Ints:
     ):
         return np.broadcast_to(np.int64(first), sum(map(len, pieces)))
     return np.concatenate(pieces, dtype=np.int64)
-
-
-_word: Final = lru_cache(1 << 10)(word)
 
 
 def _refuse_twice(offset: Ints, key: Ints, append: Flags, value: pa.Array) -> None:
