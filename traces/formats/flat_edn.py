@@ -13,6 +13,7 @@ So text that a JSON reader accepts has the structure of the EDN that it was made
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -49,6 +50,84 @@ class Lines(NamedTuple):
 
     text: bytes
     further: Ints
+
+
+class Found(NamedTuple):
+    """Lines of JSON made by phrases, and how many keys they have: all of them of events."""
+
+    text: bytes
+    keys: int
+
+    def further(self) -> Ints:
+        """As of Lines."""
+        if b',"#' not in self.text:
+            return np.empty(0, np.int64)
+        return np.array([each.count(b',"#') for each in self.text.split(b"\n")], np.int64)
+
+
+class Phrases:
+    """EDN as JSON by what stood between the numbers of earlier pieces, of which logs have few.
+
+    A phrase is replaced by what `as_json` made of it, wherever it stands. Every letter and sign of
+    the text belongs to a keyword or nil of a phrase, since they are counted. Brackets and scalars
+    keep their order, so that what was said above of text that a JSON reader accepts holds.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes] = {}
+        self._tries = 8
+
+    def learn(self, data: bytes, text: bytes) -> None:
+        """Take the phrases of a piece and of the JSON that as_json made of it."""
+        self._tries -= 1
+        if self._tries < 0 or b'"' in data:
+            return
+        data, text = _keyed(data), text.replace(b" ", b"")
+        pairs = set(zip(_NUMBERS.split(data), _NUMBERS.split(text), strict=True))
+        self._known |= {edn: json for edn, json in pairs if edn.translate(_COMMAS) != json}
+        if len(self._known) > _PHRASES or any(map(_unfit, *zip(*self._known.items(), strict=True))):
+            self._tries, self._known = 0, {}
+
+    def json(self, data: bytes) -> Found | None:
+        """None: some of the text is of no phrase. What is returned may be no JSON."""
+        if not self._known:
+            return None
+        left, keys = _words(data), 0
+        data = _keyed(data)
+        for edn in sorted(self._known, key=len, reverse=True):
+            json = self._known[edn]
+            size = len(data)
+            data = data.replace(edn, json)
+            if words := _words(edn.removesuffix(b'"#').removeprefix(b'":')):
+                count = (len(data) - size) // (len(json) - len(edn))
+                left -= count * words
+                keys += count * (json.count(b":") - edn.count(b":"))
+        return None if left else Found(data.translate(_COMMAS), keys)
+
+
+_PHRASES: Final = 40
+_COMMAS: Final = bytes.maketrans(b" ", b",")
+_NUMBERS: Final = re.compile(rb"[0-9\n]+")
+_KEY: Final = re.compile(rb"\{(-?[0-9]+) ")
+_LATER_KEY: Final = re.compile(rb"\]\],? (-?[0-9]+) \[")
+_PHRASE: Final = re.compile(
+    rb'(?:":)?(?:[ ,\[\]{}-]|(?<=[ ,\[{])(?::[A-Za-z/_.?!*<>=+-]+|nil)(?=[ ,\[\]{}]))*(?:"#)?'
+)
+
+
+def _keyed(data: bytes) -> bytes:
+    """EDN in which numbers that are keys are those of JSON."""
+    return _LATER_KEY.sub(rb']],"#\1":[', _KEY.sub(rb'{"#\1":', data))
+
+
+def _words(data: bytes) -> int:
+    """How many letters and signs a text has, other than those of numbers, vectors and maps."""
+    return len(data.translate(None, b"0123456789 ,[]{}\n-"))
+
+
+def _unfit(edn: bytes, json: bytes) -> bool:
+    """Whether a phrase has more than whole words, or cannot be counted by what it adds."""
+    return len(edn) == len(json) or _PHRASE.fullmatch(edn) is None
 
 
 def as_json(data: bytes) -> Lines:

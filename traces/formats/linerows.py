@@ -12,7 +12,9 @@ Lines of EDN become lines of JSON before (flat_edn.py).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from operator import attrgetter, lt
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -26,7 +28,7 @@ from kraftcheck.osutil.files import FILE_MAX, named, open_file
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.edn import Keyword, read_forms
 from kraftcheck.traces.formats.events import EXTRA, TYPES, Event, Fields, annotations_of, word
-from kraftcheck.traces.formats.flat_edn import Unusual, as_json
+from kraftcheck.traces.formats.flat_edn import Phrases, Unusual, as_json
 from kraftcheck.traces.formats.keys import NUMBER, MapKey, decided
 from kraftcheck.traces.formats.text import (
     DIGITS_MAX,
@@ -54,17 +56,20 @@ CHUNK: Final = 1 << 19
 """Bytes that are decoded at once."""
 NOTHING: Final = msgspec.Raw()
 _NAMES: Final = {"from": "froms", "seek-to-beginning?": "rewinds"}
+_NEEDED: Final = ("process", "type", "f")
+_OF_LINES: Final = ("at", "kind", "verb", "client", "process")
+_TYPED: Final = {"time": int, "index": int, "isolation": str, "mark": str}
+_OPTIONAL: Final = ("value", "error", *EXTRA, "time", "index")
 
 
 def _line_of(colon: str) -> Any:
     """An event as it is written; what is not told is empty."""
-    raw = [(each, Raw, NOTHING) for each in ("value", "error", *EXTRA)]
-    told: dict[str, tuple[Any, Any]] = {key: (type_, default) for key, type_, default in raw}
-    told |= {each: (int | None, None) for each in ("time", "index")}
-    told |= {each: (str | None, None) for each in ("isolation", "mark")}
-    needed = {"process": int | str, "type": str, "f": str}
+    told: dict[str, tuple[Any, Any]] = dict.fromkeys(_OPTIONAL, (Raw, NOTHING))
+    told |= {each: (type_ | None, None) for each, type_ in _TYPED.items()}
+    kinds = (int | str, str, str)
     fields: list[Any] = [
-        (each, kind, msgspec.field(name=colon + each)) for each, kind in needed.items()
+        (each, kind, msgspec.field(name=colon + each))
+        for each, kind in zip(_NEEDED, kinds, strict=True)
     ]
     for key, (kind, default) in told.items():
         own = msgspec.field(default=default, name=colon + key)
@@ -150,21 +155,21 @@ class _Part(NamedTuple):
 class _Reader:
     """Read one file, piece by piece.
 
-    lines: of the piece at hand, and before them those of earlier pieces that are open. at: where in
-    the file they are. begun, ended: the lines of each call, in the order of invocation (NULL:
-    never).
+    lines: of the piece at hand, and before them those of earlier pieces that are open. of: what
+    each says, in columns, and where in the file it is. begun, ended: the lines of each call, in the
+    order of invocation (NULL: never). told: the optional fields that a line may have had so far.
     """
 
     def __init__(self, source: str, format: str) -> None:
         self.source, self.format = source, format
         self.colon = "" if format == jsonlines.NAME else ":"
         self.lines: list[Any] = []
-        self.at: Ints = np.empty(0, np.int64)
-        self.kind: Ints = np.empty(0, np.int64)
-        self.begun: Ints = self.at
-        self.ended: Ints = self.at
+        nothing = np.empty(0, np.int64)
+        self.of: dict[str, Ints] = dict.fromkeys(_OF_LINES, nothing)
+        self.begun: Ints = nothing
+        self.ended: Ints = nothing
         self.count = 0
-        self.retired: Ints = self.at
+        self.retired: Ints = nothing
         self.last_index = -(1 << 63)
         self.timed: list[Ints] | None = []
         self.nemesis: dict[int, Event] = {}
@@ -173,37 +178,54 @@ class _Reader:
         self.records: tuple[list[int], list[Value]] = ([], [])
         self.numbers: dict[str, dict[Any, int]] = {}
         self.known: set[Value] = set()
+        self.told: set[str] = set()
+        self.phrases = Phrases()
 
     def feed(self, data: bytes, last: bool) -> None:
         """Take the next piece. Raises Unusual, or what a damaged file raises."""
         new = self._read(data) if data else []
         kept = len(self.lines)
         self.lines = self.lines + new
-        self.at = np.concatenate((self.at, np.arange(self.count, self.count + len(new))))
+        kinds = [_KINDS.get(each.type, NULL) for each in new]
+        _usual(NULL not in kinds)
+        said = [each.f for each in new]
+        verbs = {each: self._coded("f", [word(each)])[0] for each in dict.fromkeys(said)}
+        processes = [each.process for each in new]
+        clients = [type(each) is int for each in processes]
+        if not all(clients):
+            processes = [each if type(each) is int else NULL for each in processes]
+        columns = {
+            "at": np.arange(self.count, self.count + len(new)),
+            "kind": kinds,
+            "verb": [verbs[each] for each in said],
+            "client": clients,
+            "process": processes,
+        }
+        self.of = {
+            name: np.concatenate((column, np.array(columns[name], np.int64)))
+            for name, column in self.of.items()
+        }
         self.count += len(new)
-        types = [_KINDS[each.type] for each in new if each.type in _KINDS]
-        _usual(len(types) == len(new))
-        self.kind = np.concatenate((self.kind, np.array(types, np.int64)))
-        _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
+        if "txn" in self.told:
+            _usual(not any(each.txn is not NOTHING and _told(each.txn) for each in new))
         times = [each.time for each in new]
         if self.timed is not None and None not in times:
             self.timed.append(np.array(times, np.int64))
         else:
             self.timed = None
         known = [self.last_index, *(each.index for each in new if each.index is not None)]
-        _usual(all(map(int.__lt__, known, known[1:])))
+        _usual(all(map(lt, known, known[1:])))
         self.last_index = known[-1]
-        client = np.array([type(each.process) is int for each in self.lines], np.bool_)
+        client = self.of["client"] == 1
         self.begun, self.ended = self._paired(np.flatnonzero(client), kept)
-        for each in np.flatnonzero(~client[kept:]).tolist():
-            _usual(int(self.at[kept + each]) in self.nemesis)
+        _usual(self.nemesis.keys() >= set(self.of["at"][~client].tolist()))
         left = self.begun[:0] if last else self.begun[self.ended == NULL]
         if not last:
             closed = self.ended != NULL
             self.begun, self.ended = self.begun[closed], self.ended[closed]
         self._emit()
         self.lines = [self.lines[each] for each in left.tolist()]
-        self.at, self.kind = self.at[left], self.kind[left]
+        self.of = {name: column[left] for name, column in self.of.items()}
 
     def _read(self, data: bytes) -> list[Any]:
         """The lines of a piece."""
@@ -214,21 +236,41 @@ class _Reader:
         bytes_of = np.frombuffer(data, np.uint8)
         breaks = np.flatnonzero(bytes_of == ord("\n"))
         _refuse_long(bytes_of, breaks)
-        further: Ints | None = None
+        escaped = b"\\" in data
+        self.told |= {each for each in _OPTIONAL if escaped or each.encode() in data}
         if self.colon:
-            data, further = as_json(self._without_nemesis(data))
-        lines: list[Any] = _DECODERS[self.colon].decode_lines(data)
-        _usual(len(breaks) + (data[-1:] != b"\n") == len(lines))
-        if further is not None:
-            # A map that has a key twice has fewer entries when it was decoded.
-            _usual(all(_further(lines[at]) == further[at] for at in np.flatnonzero(further)))
+            lines = self._read_edn(self._without_nemesis(data))
         else:
+            lines = _DECODERS[self.colon].decode_lines(data)
+        _usual(len(breaks) + (data[-1:] != b"\n") == len(lines))
+        if not self.colon:
             for at, each in enumerate(lines):
                 if type(each.process) is not int:
                     begin = int(breaks[at - 1]) + 1 if at else 0
                     end = int(breaks[at]) if at < len(breaks) else len(data)
                     self._note(at, data[begin:end].decode())
         return lines
+
+    def _read_edn(self, data: bytes) -> list[Any]:
+        """The lines of a piece: by the phrases of earlier ones, else by its tokens."""
+        decoder = _DECODERS[self.colon]
+        lines: list[Any] | None = None
+        if (found := self.phrases.json(data)) is not None:
+            with suppress(msgspec.MsgspecError):
+                lines = decoder.decode_lines(found.text)
+            if lines is not None and found.keys == self._entries(lines):
+                return _without_repeats(lines, found.further())
+        found_of = as_json(data)
+        self.phrases.learn(data, found_of.text)
+        return _without_repeats(decoder.decode_lines(found_of.text), found_of.further)
+
+    def _entries(self, lines: list[Any]) -> int:
+        """How many fields the lines have that say something."""
+        found = len(_NEEDED) * len(lines)
+        for each in self.told:
+            column = [*map(attrgetter(_NAMES.get(each, each)), lines)]
+            found += len(column) - column.count(None if each in _TYPED else NOTHING)
+        return found
 
     def _without_nemesis(self, data: bytes) -> bytes:
         """EDN in which each line of the nemesis says no more than when it is."""
@@ -271,30 +313,35 @@ class _Reader:
         order = np.argsort(call, kind="stable")
         call = call[order]
         begun, ended = self.begun[call], self.ended[call]
-        kind = np.where(ended == NULL, KINDS["info"], self.kind[ended])
+        kind = np.where(ended == NULL, KINDS["info"], self.of["kind"][ended])
         pairs = list(zip(self.begun.tolist(), self.ended.tolist(), strict=True))
         lines = self.lines
-        errors = [
-            _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
-        ]
-        verbs = [_word(lines[b].f) for b, _ in pairs]
+        errors: list[str | None] = [None] * len(pairs)
+        if "error" in self.told:
+            errors = [
+                _error(bytes(lines[e].error), self.colon) if e != NULL else None for _, e in pairs
+            ]
         isolations = [each and word(each) for each in self._said(pairs, "isolation")]
         said: dict[str, Iterable[Hashable]] = {
-            "f": [_VERBS.get(each, each) for each in verbs],
             "error": errors,
             "mark": self._said(pairs, "mark"),
             "isolation": isolations,
         }
-        process = np.array([lines[b].process for b, _ in pairs], np.int64)
-        found: dict[str, Ints] = {each: self._coded(each, said[each])[call] for each in said}
+        found: dict[str, Ints] = {
+            each: self._coded(each, said[each])[call]
+            if each in self.told
+            else np.full(len(call), NULL)
+            for each in said
+        }
         keys = [self._keys(part) for part in parts]
         groups = self._coded("group", [each for part in parts for each in _of(part.group, part)])
         found |= {
-            "calls": self.at[self.begun],
-            "begun": self.at[begun],
-            "ended": np.where(ended == NULL, NULL, self.at[ended]),
+            "f": self.of["verb"][begun],
+            "calls": self.of["at"][self.begun],
+            "begun": self.of["at"][begun],
+            "ended": np.where(ended == NULL, NULL, self.of["at"][ended]),
             "kind": kind,
-            "process": process[call],
+            "process": self.of["process"][begun],
             "key": np.concatenate((*keys, np.empty(0, np.int64)))[order],
             "group": groups[order],
             "shown": np.maximum(_column(parts, "shown", order), 0),
@@ -342,6 +389,7 @@ class _Reader:
         operation = np.searchsorted(calls, begun)
         times, unit = self._times()
         words = {each: Words(column[each], tuple(self.numbers.get(each, ()))) for each in _WORDS}
+        words["f"] = Words(column["f"], tuple(_VERBS.get(each, each) for each in words["f"].names))
         for each in ("group", "mark") if self.colon else ():
             _usual(not any(of.startswith(":") for of in words[each].names))
         _usual(set(words["isolation"].names) <= set(ISOLATIONS))
@@ -422,17 +470,14 @@ class _Reader:
         """By how deep within others each operation of a process is. kept: lines from before."""
         if not len(at):
             return at, at
-        verbs = coded([_word(each.f) for each in self.lines])
-        callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
-        member = np.isin(
-            verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
-        )
-        told = np.array([self.lines[each].process for each in at.tolist()], np.int64)
+        verbs = Words(self.of["verb"], tuple(self.numbers.get("f", ())))
+        callback, member = verbs.any_of(CALLBACKS), verbs.any_of(MEMBER_OPERATIONS)
+        told, kinds = self.of["process"][at], self.of["kind"]
         _usual(not np.isin(told[at >= kept], self.retired).any())
         process = np.unique(told, return_inverse=True)[1].ravel()
         order = np.argsort(process, kind="stable")
         line, process = at[order], process[order]
-        opens = self.kind[line] == KINDS["invoke"]
+        opens = kinds[line] == KINDS["invoke"]
         step = np.where(opens, 1, -1)
         run = np.cumsum(step)
         first = np.flatnonzero(np.concatenate(([True], process[1:] != process[:-1])))
@@ -440,7 +485,7 @@ class _Reader:
         depth = run - before + ~opens
         _usual((depth >= 1).all())
         # Whoever was left open asks nothing more under its number.
-        left = (self.kind[line] == KINDS["info"]) & ~member[line]
+        left = (kinds[line] == KINDS["info"]) & ~member[line]
         _usual(not (left[:-1] & (process[1:] == process[:-1])).any())
         self.retired = np.concatenate((self.retired, told[order][left]))
         level = process * (int(depth.max()) + 1) + depth
@@ -464,11 +509,12 @@ class _Reader:
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
-        of: dict[str, list[int]] = {}
-        for call, line in enumerate(self.begun.tolist()):
-            of.setdefault(_word(self.lines[line].f), []).append(call)
-        parts = []
-        for f, calls in of.items():
+        parts: list[_Part] = []
+        verbs = self.of["verb"][self.begun]
+        for f, number in self.numbers.get("f", {}).items():
+            calls = np.flatnonzero(verbs == number).tolist()
+            if not calls:
+                continue
             if f == "send":
                 parts.append(self._sends(calls))
             elif f == "poll":
@@ -502,7 +548,7 @@ class _Reader:
         How the others ended says nothing that these do not say.
         """
         ended = self.ended[list(calls)]
-        kind = np.where(ended == NULL, NULL, self.kind[ended])
+        kind = np.where(ended == NULL, NULL, self.of["kind"][ended])
         for at in np.flatnonzero((kind != NULL) & (kind != KINDS["ok"])).tolist():
             asked = self.lines[int(self.begun[calls[at]])].value
             _usual(bytes(self.lines[int(ended[at])].value) in (b"", b"null", bytes(asked)))
@@ -519,7 +565,8 @@ class _Reader:
             if type(said) is tuple:
                 place, said = said
                 if place is not None:
-                    _usual(place >= 0)
+                    if place < 0:
+                        raise Unusual
                     offset[at] = place
             if there != key[at] or said != value[at]:
                 raise Unusual
@@ -532,8 +579,10 @@ class _Reader:
         told = dict(zip(good, self._decoded(_SHOWN, self.ended, good), strict=True))
         said = np.where(self.ended[calls] == NULL, self.begun[calls], self.ended[calls]).tolist()
         froms, ends, tos = (
-            _places(calls, [getattr(self.lines[line], each) for line in said])
-            for each in ("froms", "ends", "to")
+            _places(calls, [getattr(self.lines[line], _NAMES.get(each, each)) for line in said])
+            if each in self.told
+            else {}
+            for each in ("from", "ends", "to")
         )
         rows: list[tuple[Any, ...]] = []
         offsets, values = self.records
@@ -597,6 +646,8 @@ class _Reader:
 
     def _said(self, pairs: Sequence[tuple[int, int]], what: str) -> list[str | None]:
         """What the invocation of each call says, else its completion."""
+        if what not in self.told:
+            return [None] * len(pairs)
         of = [getattr(each, what) for each in self.lines]
         return [of[e] if of[b] is None and e != NULL else of[b] for b, e in pairs]
 
@@ -614,6 +665,12 @@ class _Reader:
 _WORDS: Final = ("f", "error", "mark", "isolation", "group")
 _KINDS: Final = KINDS | {f":{each}": number for each, number in KINDS.items()}
 _NEMESIS: Final = b":process :nemesis"
+
+
+def _without_repeats(lines: list[Any], further: Ints) -> list[Any]:
+    """The lines. Raises Unusual: one has a map with a key twice; decoded, it has fewer entries."""
+    _usual(all(_further(lines[at]) == further[at] for at in np.flatnonzero(further)))
+    return lines
 
 
 def _further(line: Any) -> int:
@@ -646,9 +703,6 @@ def _joined(pieces: list[NDArray[Any]]) -> Ints:
     return np.concatenate(pieces, dtype=np.int64)
 
 
-_word: Final = lru_cache(1 << 10)(word)
-
-
 def _refuse_twice(offset: Ints, key: Ints, append: Flags, value: pa.Array) -> None:
     """Raises Unusual: one record is acknowledged twice, which is refused."""
     at = np.flatnonzero(append & (offset != NULL))
@@ -665,12 +719,11 @@ def _refuse_long(data: NDArray[np.uint8], breaks: Ints) -> None:
     """Raises Unusual: a line, or a number, may be longer than is read."""
     _usual(np.diff(breaks, prepend=-1, append=len(data)).max() <= TOKEN_MAX)
     # Of a number that is too long, four bytes in a row that are sampled are digits.
-    digit = (data[:: DIGITS_MAX // 4] - ord("0")) <= 9
+    step = DIGITS_MAX // 4
+    digit = (data[::step] - ord("0")) <= 9
     long = digit[:-3] & digit[1:-2] & digit[2:-1] & digit[3:]
-    for begin in range(0, len(data) if long.any() else 0, PIECE):
-        piece = data[max(0, begin - DIGITS_MAX - 1) : begin + PIECE]
-        others = np.flatnonzero((piece - ord("0")) > 9)
-        _usual(np.diff(others, prepend=-1, append=len(piece)).max() <= DIGITS_MAX)
+    for at in (np.flatnonzero(long) * step).tolist():
+        _usual(not data[at : at + 3 * step + 1].tobytes().isdigit())
 
 
 def _told(raw: Raw) -> bool:
