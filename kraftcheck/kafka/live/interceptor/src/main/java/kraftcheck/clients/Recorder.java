@@ -103,7 +103,14 @@ final class Recorder {
 
     /** Returns whether the event is going to be in the file. */
     boolean put(Event event) {
-        return file != null && file.put(event, boundNs);
+        return file != null && file.put(event, false, boundNs);
+    }
+
+    /** As put, of an event that is about one before it. */
+    void answer(Event event) {
+        if (file != null) {
+            file.put(event, true, boundNs);
+        }
     }
 
     /** Begins a line of this client's. */
@@ -115,7 +122,7 @@ final class Recorder {
     void close() {
         if (file != null) {
             long now = System.nanoTime();
-            put(line -> begin(line, "close", now).raw("}"));
+            answer(line -> begin(line, "close", now).raw("}"));
             file.release();
         }
     }
