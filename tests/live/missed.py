@@ -42,8 +42,41 @@ class Fault(NamedTuple):
     """How many of Kafka's own tests fail with it, on 4.3.1."""
 
 
+_RAFT: Final = "org/apache/kafka/raft"
+_CONTROLLER: Final = "org/apache/kafka/controller"
+_VOTED: Final = (
+    "                Optional.of(candidateKey),\n                partitionState.lastVoterSet(),\n"
+)
+UNSEEN: Final = [
+    Plant(
+        "a Prospective that votes forgets the high watermark",
+        f"{_RAFT}/QuorumState.java",
+        f"{_VOTED}                state.highWatermark(),",
+        f"{_VOTED}                Optional.empty(),",
+        "HandleVoteRequest",
+        "after.highWatermark",
+    ),
+    Plant(
+        "a Prospective's vote is not written",
+        f"{_RAFT}/QuorumState.java",
+        "        durableTransitionTo(\n            new ProspectiveState(",
+        "        memoryTransitionTo(\n            new ProspectiveState(",
+        "HandleVoteRequest",
+        "after.quorumState.voted",
+    ),
+    Plant(
+        "a broker that is fenced is still about to stop",
+        f"{_CONTROLLER}/BrokerHeartbeatManager.java",
+        "            broker.controlledShutdownOffset = -1;\n",
+        "",
+        "HandleSessionTimeout",
+        "after.contacts[0].shutdownOffset",
+    ),
+]
+
+
 def _planted(name: str) -> Plant:
-    plants = [*quorum.PLANTS, quorum.FORGOTTEN, *partition.PLANTS, *partition.SCALA]
+    plants = [*UNSEEN, *quorum.PLANTS, quorum.FORGOTTEN, *partition.PLANTS, *partition.SCALA]
     return next(each for each in plants if each.name == name)
 
 
@@ -53,6 +86,24 @@ FAULTS: Final = [
         "forgotten-vote",
         "org.apache.kafka.raft.ProspectiveVoteTest",
         "0 of 1,233",
+    ),
+    Fault(
+        _planted("a Prospective that votes forgets the high watermark"),
+        "prospective-watermark",
+        "org.apache.kafka.raft.ProspectiveWatermarkTest",
+        "0 of 1,233",
+    ),
+    Fault(
+        _planted("a Prospective's vote is not written"),
+        "prospective-vote",
+        "org.apache.kafka.raft.ProspectiveDurableVoteTest",
+        "",
+    ),
+    Fault(
+        _planted("a broker that is fenced is still about to stop"),
+        "fenced-stopping",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "",
     ),
     Fault(
         _planted("the controller does not compare partition epochs"),

@@ -36,7 +36,7 @@ IMPORTS: Final = {
     "Optional.": "java.util.Optional",
     "OptionalInt.": "java.util.OptionalInt",
     "OptionalLong.": "java.util.OptionalLong",
-    "MemoryRecords.": "org.apache.kafka.common.record.MemoryRecords",
+    "MemoryRecords.": "org.apache.kafka.common.record.internal.MemoryRecords",
     "Set.": "java.util.Set",
     "assertEquals(": "static org.junit.jupiter.api.Assertions.assertEquals",
 }
@@ -93,16 +93,16 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
             return _answered(
                 "VOTE", m.source, f"voteResponse({given}, {_leader(m.leader)}, {m.epoch})"
             )
-        case FetchResponse() if (
-            m.diverging == NO_DIVERGENCE and len({each.epoch for each in m.records}) <= 1
-        ):
+        case FetchResponse() if m.diverging == NO_DIVERGENCE and _of_one_epoch(m.records):
             batch = "MemoryRecords.EMPTY"
             if m.records:
                 values = ", ".join(['"a"'] * len(m.records))
                 at = m.request.fetch_offset
                 batch = f"context.buildBatch({at}L, {m.records[0].epoch}, List.of({values}))"
             words = f"{batch}, {m.high_watermark}L, Errors.{m.error}"
-            return _answered("FETCH", m.source, f"fetchResponse({m.epoch}, {m.leader}, {words})")
+            call = f"fetchResponse({m.epoch}, {m.leader}, {words})"
+            # The poll before it has made a follower, which fetches in the next one.
+            return [POLL, *_answered("FETCH", m.source, call)]
         case VoteRequest():
             kind = "preVoteRequest" if m.pre_vote else "voteRequest"
             call = f"{kind}({m.epoch}, {_key(m.source)}, {m.last_epoch}, {m.last_offset})"
@@ -117,6 +117,10 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
         case _:
             raise refused("RaftClientTestContext", _words(step))
     return [f"context.deliverRequest(context.{call});", POLL]
+
+
+def _of_one_epoch(records: Any) -> bool:
+    return len({each.epoch for each in records}) <= 1
 
 
 def _answered(kind: str, source: int, call: str) -> list[str]:
