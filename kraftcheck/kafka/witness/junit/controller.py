@@ -171,7 +171,7 @@ def _delivered(step: NodeStep, outcome: Outcome, result: str) -> Iterator[str]:
     yield from f"ControllerResult<{kind}> {result} = {_LINE.join(call)};".split(_LINE)
     yield f"ctx.replay({result}.records());"
     yield from checks
-    if isinstance(m, HeartbeatRequest) and not (answer.is_fenced or answer.should_shut_down):
+    if isinstance(m, HeartbeatRequest):
         yield from _shutting_down(m.source, outcome.row, place(m.source))
 
 

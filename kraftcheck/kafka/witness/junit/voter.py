@@ -10,14 +10,12 @@ from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import Test, Wrong, common, outcomes, refused
 from kraftcheck.reference.quorum.messages import (
-    NO_DIVERGENCE,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     ElectionTimeout,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
     FetchRequest,
-    FetchResponse,
     FetchTimeout,
     Flush,
     Resign,
@@ -26,7 +24,7 @@ from kraftcheck.reference.quorum.messages import (
     VoteResponse,
 )
 from kraftcheck.reference.quorum.sim.words import move_words
-from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED
+from kraftcheck.reference.quorum.types import NOBODY
 from kraftcheck.reference.steered.moves import NodeStep
 
 IMPORTS: Final = {
@@ -35,10 +33,7 @@ IMPORTS: Final = {
     "List.": "java.util.List",
     "Optional.": "java.util.Optional",
     "OptionalInt.": "java.util.OptionalInt",
-    "OptionalLong.": "java.util.OptionalLong",
-    "MemoryRecords.": "org.apache.kafka.common.record.internal.MemoryRecords",
     "Set.": "java.util.Set",
-    "assertEquals(": "static org.junit.jupiter.api.Assertions.assertEquals",
 }
 POLL: Final = "context.client.poll();"
 
@@ -57,7 +52,7 @@ def test(wrong: Wrong) -> Test:
         "    .build();",
     ]
     for step in own:
-        said = [[*_sent(each), *_state(step, each.row)] for each in outcomes(step, wrong)]
+        said = [[*_sent(each), *_state(step.node, each.row)] for each in outcomes(step, wrong)]
         body += ["", f"// {_words(step)}", *_delivered(step.input, step), *common(said)]
     return Test("org.apache.kafka.raft", body, IMPORTS)
 
@@ -90,19 +85,17 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
             return [f"context.client.resign({step.before.epoch});", POLL]
         case VoteResponse():
             given = str(m.granted).lower() if m.error == "NONE" else f"Errors.{m.error}"
-            return _answered(
-                "VOTE", m.source, f"voteResponse({given}, {_leader(m.leader)}, {m.epoch})"
-            )
-        case FetchResponse() if m.diverging == NO_DIVERGENCE and _of_one_epoch(m.records):
-            batch = "MemoryRecords.EMPTY"
-            if m.records:
-                values = ", ".join(['"a"'] * len(m.records))
-                at = m.request.fetch_offset
-                batch = f"context.buildBatch({at}L, {m.records[0].epoch}, List.of({values}))"
-            words = f"{batch}, {m.high_watermark}L, Errors.{m.error}"
-            call = f"fetchResponse({m.epoch}, {m.leader}, {words})"
-            # The poll before it has made a follower, which fetches in the next one.
-            return [POLL, *_answered("FETCH", m.source, call)]
+            return [
+                "context.pollUntilRequest();",
+                "for (RaftRequest.Outbound request :"
+                " context.channel.drainSentRequests(Optional.of(ApiKeys.VOTE))) {",
+                f"    if (request.destination().id() == {m.source}) {{",
+                "        context.deliverResponse(request.correlationId(), request.destination(),",
+                f"            context.voteResponse({given}, {_leader(m.leader)}, {m.epoch}));",
+                "    }",
+                "}",
+                POLL,
+            ]
         case VoteRequest():
             kind = "preVoteRequest" if m.pre_vote else "voteRequest"
             call = f"{kind}({m.epoch}, {_key(m.source)}, {m.last_epoch}, {m.last_offset})"
@@ -117,25 +110,6 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
         case _:
             raise refused("RaftClientTestContext", _words(step))
     return [f"context.deliverRequest(context.{call});", POLL]
-
-
-def _of_one_epoch(records: Any) -> bool:
-    return len({each.epoch for each in records}) <= 1
-
-
-def _answered(kind: str, source: int, call: str) -> list[str]:
-    """The lines that answer the requests of a kind that the voter has sent to another one."""
-    return [
-        "context.pollUntilRequest();",
-        "for (RaftRequest.Outbound request :"
-        f" context.channel.drainSentRequests(Optional.of(ApiKeys.{kind}))) {{",
-        f"    if (request.destination().id() == {source}) {{",
-        "        context.deliverResponse(request.correlationId(), request.destination(),",
-        f"            context.{call});",
-        "    }",
-        "}",
-        POLL,
-    ]
 
 
 # -- What is asserted
@@ -156,13 +130,10 @@ def _sent(outcome: Any) -> Iterator[str]:
         yield f"context.assertSent{kind}Response({told});"
 
 
-def _state(step: NodeStep, row: Any) -> Iterator[str]:
+def _state(node: int, row: Any) -> Iterator[str]:
     epoch, leader, voted = row.quorum_state.epoch, row.quorum_state.leader, row.quorum_state.voted
     # A leader of Kafka does not keep for whom it voted: for itself (LeaderState.election).
-    voted = NOBODY if leader == step.node else voted
-    if {row.high_watermark, step.after.high_watermark} != {step.before.high_watermark}:
-        known = f"of({row.high_watermark}L)" if row.high_watermark != UNDEFINED else "empty()"
-        yield f"assertEquals(OptionalLong.{known}, context.client.highWatermark());"
+    voted = NOBODY if leader == node else voted
     if leader == NOBODY and voted == NOBODY:
         yield f"context.assertUnknownLeaderAndNoVotedCandidate({epoch});"
     elif leader == NOBODY:
