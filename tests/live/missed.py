@@ -80,6 +80,14 @@ UNSEEN: Final = [
         "HandleBeginQuorumEpochRequest",
         "after.highWatermark",
     ),
+    Plant(
+        "the offset in a heartbeat is not kept",
+        f"{_CONTROLLER}/ReplicationControlManager.java",
+        "            states.next().fenced(),\n            request.currentMetadataOffset());",
+        "            states.next().fenced(),\n            -1L);",
+        "HandleHeartbeatRequest",
+        "metadataOffset",
+    ),
 ]
 """Kafka's own tests of the class see none of them; the witness finds each on its schedule."""
 SCHEDULES: Final = (
@@ -87,6 +95,7 @@ SCHEDULES: Final = (
     "prospective-vote",
     "fenced-stopping",
     "follower-watermark",
+    "untold-offset",
 )
 """Of UNSEEN, in tests/live/data."""
 
