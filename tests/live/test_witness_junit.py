@@ -73,7 +73,7 @@ def test_the_test_fails_with_the_fault_and_passes_without(
 @pytest.mark.kafka
 @pytest.mark.xdist_group("plants")
 @pytest.mark.parametrize(
-    ("plant", "schedule"), zip(UNSEEN, SCHEDULES, strict=True), ids=list(SCHEDULES)
+    ("plant", "schedule"), list(zip(UNSEEN, SCHEDULES, strict=True)), ids=SCHEDULES
 )
 def test_the_witness_finds_what_kafkas_tests_miss(
     plant: Plant, schedule: str, kafka_sources: Path, tmp_path: Path
