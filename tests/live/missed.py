@@ -73,14 +73,6 @@ UNSEEN: Final = [
         "after.contacts[0].shutdownOffset",
     ),
     Plant(
-        "a follower of a new leader forgets the high watermark",
-        f"{_RAFT}/QuorumState.java",
-        "                state.highWatermark(),\n                fetchTimeoutMs,",
-        "                Optional.empty(),\n                fetchTimeoutMs,",
-        "HandleBeginQuorumEpochRequest",
-        "after.highWatermark",
-    ),
-    Plant(
         "the offset in a heartbeat is not kept",
         f"{_CONTROLLER}/ReplicationControlManager.java",
         "            states.next().fenced(),\n            request.currentMetadataOffset());",
@@ -94,7 +86,6 @@ SCHEDULES: Final = (
     "prospective-watermark",
     "prospective-vote",
     "fenced-stopping",
-    "follower-watermark",
     "untold-offset",
 )
 """Of UNSEEN, in tests/live/data."""

@@ -67,7 +67,7 @@ public final class ConsumerRecorder implements ConsumerInterceptor<Object, Objec
         }
         long now = System.nanoTime();
         Map<TopicPartition, OffsetAndMetadata> committed = Map.copyOf(offsets);
-        recorder.answer(line -> {
+        recorder.put(line -> {
             recorder.begin(line, "committed", now).raw(",\"offsets\":[");
             String between = "";
             for (Map.Entry<TopicPartition, OffsetAndMetadata> each : committed.entrySet()) {

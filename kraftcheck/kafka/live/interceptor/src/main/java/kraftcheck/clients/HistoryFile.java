@@ -17,8 +17,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The file of a history, one for all clients of this JVM that name the same path.
  *
- * <p>The application's threads put events into two lanes, so that those that send do not wait for the
- * client's own thread, which tells what became of it; one thread writes them. Several JVMs may
+ * <p>The application's threads put events into a buffer; one thread writes them. Several JVMs may
  * append to one file: each write is one chunk of whole lines that begins with a line feed, so that
  * what a killed JVM left half written does not damage the lines of another one.
  *
@@ -49,9 +48,12 @@ final class HistoryFile {
     private final Thread hook;
     private volatile int users;
 
-    private final Lane first;
-    private final Lane answers;
-    private volatile boolean closing;
+    // Guarded by this.
+    private Event[] events;
+    private int size;
+    private long dropped;
+    private boolean full;
+    private boolean closing;
 
     // Of the writer's thread.
     private final Line line = new Line();
@@ -62,8 +64,7 @@ final class HistoryFile {
 
     private HistoryFile(Path path, int buffer) throws IOException {
         this.path = path;
-        first = new Lane(buffer);
-        answers = new Lane(buffer);
+        events = new Event[buffer];
         channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
             StandardOpenOption.APPEND);
         reserve = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
@@ -106,13 +107,42 @@ final class HistoryFile {
         }
     }
 
-    /**
-     * Takes an event. Returns false: it was dropped, after at most this many nanoseconds.
-     *
-     * @param answer it is about an event before it, and is written after that
-     */
-    boolean put(Event event, boolean answer, long boundNs) {
-        return (answer ? answers : first).put(event, boundNs);
+    /** Takes an event. Returns false: it was dropped, after at most this many nanoseconds. */
+    boolean put(Event event, long boundNs) {
+        synchronized (this) {
+            if (store(event)) {
+                return true;
+            }
+            if (full || closing) {
+                dropped++;
+                return false;
+            }
+        }
+        long until = System.nanoTime() + boundNs;
+        do {
+            LockSupport.parkNanos(IDLE_NS / 10);
+            synchronized (this) {
+                if (store(event)) {
+                    return true;
+                }
+            }
+        } while (System.nanoTime() < until);
+        synchronized (this) {
+            full = true;
+            dropped++;
+        }
+        return false;
+    }
+
+    private boolean store(Event event) {
+        if (closing || size == events.length) {
+            return false;
+        }
+        events[size++] = event;
+        if (size == (events.length + 1) / 2) {
+            LockSupport.unpark(writer);
+        }
+        return true;
     }
 
     /**
@@ -127,7 +157,9 @@ final class HistoryFile {
     }
 
     private void finish() {
-        closing = true;
+        synchronized (this) {
+            closing = true;
+        }
         LockSupport.unpark(writer);
         try {
             writer.join(5_000);
@@ -142,19 +174,44 @@ final class HistoryFile {
         try {
             work();
         } catch (RuntimeException | Error defect) {
-            closing = true;
+            synchronized (this) {
+                closing = true;
+            }
             fail(defect.toString());
         }
     }
 
     private void work() {
+        Event[] taken = new Event[events.length];
         while (true) {
-            boolean last = closing;
-            // In this order: what an answer is about is written with it or before.
-            int answered = answers.take();
-            int count = first.take();
-            append(first.taken, count);
-            append(answers.taken, answered);
+            int count;
+            long missing;
+            boolean last;
+            boolean wait;
+            synchronized (this) {
+                Event[] mine = events;
+                events = taken;
+                taken = mine;
+                count = size;
+                size = 0;
+                full = false;
+                missing = dropped;
+                dropped = 0;
+                last = closing;
+            }
+            lost += missing;
+            Event before = null;
+            for (int at = 0; at < count; at++) {
+                Event next = taken[at];
+                taken[at] = null;
+                pending++;
+                if (before != null && before.absorb(next)) {
+                    continue;
+                }
+                append(before);
+                before = next;
+            }
+            append(before);
             if (line.length() > 0) {
                 flush();
             }
@@ -162,19 +219,19 @@ final class HistoryFile {
                 end();
                 return;
             }
-            LockSupport.parkNanos(PAUSE_NS);
-        }
-    }
-
-    private void append(Event[] taken, int count) {
-        for (int at = 0; at < count; at++) {
-            pending += taken[at].count();
-            append(taken[at]);
-            taken[at] = null;
+            synchronized (this) {
+                wait = !closing && size < (events.length + 1) / 2;
+            }
+            if (wait) {
+                LockSupport.parkNanos(PAUSE_NS);
+            }
         }
     }
 
     private void append(Event event) {
+        if (event == null) {
+            return;
+        }
         if (line.length() == 0) {
             start();
         }
@@ -303,66 +360,6 @@ final class HistoryFile {
     private static void writeAll(FileChannel channel, ByteBuffer buffer) throws IOException {
         while (buffer.hasRemaining()) {
             channel.write(buffer);
-        }
-    }
-
-    /** What waits for the writer; guarded by itself, but for `taken`, which is the writer's. */
-    private final class Lane {
-        private Event[] events;
-        private Event[] taken;
-        private int size;
-        private long dropped;
-        private boolean full;
-
-        Lane(int buffer) {
-            events = new Event[buffer];
-            taken = new Event[buffer];
-        }
-
-        boolean put(Event event, long boundNs) {
-            long until = Long.MAX_VALUE;
-            while (true) {
-                synchronized (this) {
-                    if (store(event)) {
-                        return true;
-                    }
-                    if (full || closing || System.nanoTime() > until) {
-                        full = true;
-                        dropped++;
-                        return false;
-                    }
-                }
-                if (until == Long.MAX_VALUE) {
-                    until = System.nanoTime() + boundNs;
-                }
-                LockSupport.parkNanos(IDLE_NS / 10);
-            }
-        }
-
-        private boolean store(Event event) {
-            if (closing || size == 0 || !events[size - 1].absorb(event)) {
-                if (closing || size == events.length) {
-                    return false;
-                }
-                events[size++] = event;
-                if (size == (events.length + 1) / 2) {
-                    LockSupport.unpark(writer);
-                }
-            }
-            return true;
-        }
-
-        /** Empties it. Returns how many events are taken. */
-        synchronized int take() {
-            Event[] mine = events;
-            events = taken;
-            taken = mine;
-            int count = size;
-            size = 0;
-            full = false;
-            lost += dropped;
-            dropped = 0;
-            return count;
         }
     }
 }

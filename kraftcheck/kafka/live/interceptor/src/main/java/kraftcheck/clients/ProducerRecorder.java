@@ -104,11 +104,11 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         int partition = metadata.partition();
         if (exception == null) {
             long offset = metadata.hasOffset() ? metadata.offset() : NO_OFFSET;
-            recorder.answer(new Run(recorder, now, counter, metadata.topic(), partition, offset));
+            recorder.put(new Run(recorder, now, counter, metadata.topic(), partition, offset));
             return;
         }
         String error = exception.getClass().getSimpleName();
-        recorder.answer(line -> {
+        recorder.put(line -> {
             recorder.begin(line, "failed", now);
             place(line, counter, metadata.topic(), partition);
             line.raw(",\"error\":").text(error).raw("}");
@@ -148,11 +148,6 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
             this.topic = topic;
             this.partition = partition;
             this.offset = offset;
-        }
-
-        @Override
-        public int count() {
-            return count;
         }
 
         @Override

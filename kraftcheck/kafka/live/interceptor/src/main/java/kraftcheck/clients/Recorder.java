@@ -103,14 +103,7 @@ final class Recorder {
 
     /** Returns whether the event is going to be in the file. */
     boolean put(Event event) {
-        return file != null && file.put(event, false, boundNs);
-    }
-
-    /** As put, of an event that is about one before it. */
-    void answer(Event event) {
-        if (file != null) {
-            file.put(event, true, boundNs);
-        }
+        return file != null && file.put(event, boundNs);
     }
 
     /** Begins a line of this client's. */
@@ -122,7 +115,7 @@ final class Recorder {
     void close() {
         if (file != null) {
             long now = System.nanoTime();
-            answer(line -> begin(line, "close", now).raw("}"));
+            put(line -> begin(line, "close", now).raw("}"));
             file.release();
         }
     }

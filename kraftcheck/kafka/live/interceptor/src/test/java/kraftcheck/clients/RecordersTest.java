@@ -132,14 +132,12 @@ class RecordersTest {
                 Thread.currentThread().interrupt();
             }
             line.raw("{\"event\":\"end\",\"jvm\":\"held\"}");
-        }, false, 0);
+        }, 0);
         assertTrue(writing.await(5, TimeUnit.SECONDS));
         long begin = System.nanoTime();
         int named = 0;
         for (int at = 0; at < 1000; at++) {
-            // Records of two partitions in turn: no two share an event.
-            ProducerRecord<Object, Object> record = new ProducerRecord<>("t", at % 2, null, "value");
-            named += RecordId.of(producer.onSend(record).headers()) == null ? 0 : 1;
+            named += RecordId.of(producer.onSend(record()).headers()) == null ? 0 : 1;
         }
         // It waited once for the bound, and then no more.
         assertTrue(System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(1000));
