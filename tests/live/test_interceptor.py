@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ import pytest
 
 import kraftcheck
 from kraftcheck.kafka.live import interceptor
-from kraftcheck.kafka.live.artifacts import ArtifactError, class_path
+from kraftcheck.kafka.live.artifacts import ArtifactError, broker, class_path, version
 from kraftcheck.kafka.serve.admin import Cluster, Process
 
 pytestmark = pytest.mark.kafka
@@ -50,8 +51,9 @@ def process(request: pytest.FixtureRequest) -> Iterator[Process]:
 class Tools:
     """Kafka's tools with the interceptors in their properties."""
 
-    def __init__(self, jar: Path, folder: Path, bootstrap: str) -> None:
-        self.jar, self.folder, self.bootstrap = jar, folder, bootstrap
+    def __init__(self, jar: Path, folder: Path, bootstrap: str, kafka: str = "") -> None:
+        self.path = f"{jar}:{class_path(of=broker(kafka or version()))}"
+        self.folder, self.bootstrap = folder, bootstrap
         self.history = folder / "history.jsonl"
 
     def start(self, tool: str, kind: str, *words: str, **how: Any) -> subprocess.Popen[str]:
@@ -60,8 +62,11 @@ class Tools:
         config = self.folder / f"{tool}.properties"
         config.write_text("".join(f"{name}={value}\n" for name, value in told.items()))
         call = ["java", *JVM, f"-Dlog4j2.configurationFile={LOGGING}"]
-        call += ["-cp", f"{self.jar}:{class_path()}", f"{TOOLS}.{tool}", *words]
-        call += ["--bootstrap-server", self.bootstrap, "--command-config", str(config)]
+        call += ["-cp", self.path, f"{TOOLS}.{tool}", *words, "--bootstrap-server", self.bootstrap]
+        call += [
+            f"--{'producer' if kind == interceptor.PRODUCER else 'consumer'}.config",
+            str(config),
+        ]
         pipe = subprocess.PIPE
         return subprocess.Popen(call, stdout=pipe, stderr=pipe, text=True, **how)
 
@@ -74,10 +79,11 @@ class Tools:
         assert f'"sent":{count},"acked":{count}' in said, errors
         return said + errors
 
-    def consume(self, topic: str) -> None:
-        words = ("--topic", topic, "--partition", "0", "--offset", "earliest")
+    def consume(self, topic: str, *more: str) -> None:
+        words = ("--topic", topic, "--partition", "0", "--offset", "earliest", *more)
         name = "consumer.ConsoleConsumer"
-        done = self.start(name, interceptor.CONSUMER, *words, "--timeout-ms", "5000")
+        patience = ("--timeout-ms", "60000" if more else "5000")
+        done = self.start(name, interceptor.CONSUMER, *words, *patience)
         _, errors = done.communicate(timeout=120)
         assert "Processed a total of" in errors, errors
 
@@ -118,6 +124,26 @@ def acknowledged(history: Path) -> int:
 
 
 only_correct = pytest.mark.parametrize("process", [""], ids=["correct"], indirect=True)
+
+
+@only_correct
+@pytest.mark.slow
+@pytest.mark.parametrize("kafka", ["3.9.2", "4.0.2", "4.1.2", "4.2.2", "4.4.0"])
+def test_clients_of_other_releases_are_recorded(
+    kafka: str, jar: Path, process: Process, tmp_path: Path
+) -> None:
+    """One jar, whose bytecode is that of Java 11, for all of them."""
+    with zipfile.ZipFile(jar) as packed:
+        assert packed.read("kraftcheck/clients/Line.class")[6:8] == bytes([0, 55])
+    process.cluster.create_topic(kafka)
+    tools = Tools(jar, tmp_path, process.cluster.bootstrap_servers, kafka)
+    tools.produce(kafka)
+    tools.consume(kafka, "--max-messages", str(RECORDS))
+    lines = tools.history.read_text().splitlines()
+    assert sum(f'"clients":"{kafka}"' in line for line in lines) == 2
+    named = ['"id":' in line for line in lines if '"acked"' in line]
+    assert named and all(named) == any(named) == (kafka > "4.1")
+    assert tools.check().holds
 
 
 @only_correct

@@ -37,7 +37,7 @@ def made_up(
     program = tmp_path / "program.py"
     text = FAKE.replace("{answers}", repr(dict(answers or {}))).replace("LATE", str(late))
     program.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(java_client, "command", lambda _: [sys.executable, str(program)])
+    monkeypatch.setattr(java_client, "command", lambda: [sys.executable, str(program)])
     return Java().sender("nowhere:1", {"message.timeout.ms": 1000, "enable.idempotence": True})
 
 
@@ -83,7 +83,7 @@ def test_a_program_that_ends_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_what_is_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java_client, "command", lambda _: ["false"])
+    monkeypatch.setattr(java_client, "command", lambda: ["false"])
     with pytest.raises(LibraryError, match="does not start"):
         Java().sender("nowhere:1", {})
     with pytest.raises(LibraryError, match="plain connections"):

@@ -1,10 +1,10 @@
 """Run producers and share consumers of Kafka's own client.
 
 It alone has an epoch for each transaction (KIP-890), and share groups (KIP-932). One program in
-Java (kafka/Producers.java, kafka/ShareConsumers.java) runs all clients of a kind, and reads from
-lines what to do. It may try for longer than its delivery timeout to open or to end a transaction;
-we wait no longer than is asked, as for librdkafka, so that histories mean the same. Other consumers
-are librdkafka's: what is read is told by positions, which they have as well.
+Java (kafka/Clients.java) runs all of them, and reads from lines what to do. It may try for longer
+than its delivery timeout to open or to end a transaction; we wait no longer than is asked, as for
+librdkafka, so that histories mean the same. Other consumers are librdkafka's: what is read is told
+by positions, which they have as well.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from kraftcheck.kafka.live.library import (
 )
 from kraftcheck.kafka.live.witness.jars import program
 
-PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Producers.java"
-SHARES: Final = PROGRAM.with_name("ShareConsumers.java")
+PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Clients.java"
 JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 START_S: Final = 60.0
 SLACK_S: Final = 5.0
@@ -54,7 +53,7 @@ class Java:
 
     def __init__(self) -> None:
         self._consumers = Confluent()
-        self._programs: dict[Path, _Program] = {}
+        self._program: _Program | None = None
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[Java], tuple[()]]:
@@ -67,32 +66,31 @@ class Java:
 
     def sender(self, bootstrap: str, options: Options) -> JavaSender:
         """Raises LibraryError: it does not start, or there is more than plain connections."""
-        return JavaSender(self._run(PROGRAM, options), bootstrap, options)
+        return JavaSender(self._run(options), bootstrap, options)
 
     def sharer(self, bootstrap: str, group: str, options: Options) -> JavaSharer:
         """A member of a share group, which begins at the start of each log.
 
         Raises LibraryError: as `sender`. ClientError: it cannot be made.
         """
-        return JavaSharer(self._run(SHARES, options), bootstrap, group, options)
+        return JavaSharer(self._run(options), bootstrap, group, options)
 
-    def _run(self, source: Path, options: Options) -> _Program:
+    def _run(self, options: Options) -> _Program:
         if any(name.startswith(SECURED) for name in options):
             raise LibraryError("the Java client has plain connections only: take another client")
         with self._lock:
-            known = self._programs.get(source)
-            if known is None or not known.runs:
-                known = self._programs[source] = _Program(source)
-            return known
+            if self._program is None or not self._program.runs:
+                self._program = _Program()
+            return self._program
 
     def reader(self, bootstrap: str, group: str, options: Options) -> ConfluentReader:
         return self._consumers.reader(bootstrap, group, options)
 
 
-def command(source: Path = PROGRAM) -> list[str]:
+def command() -> list[str]:
     """What starts the program. Raises LibraryError."""
     try:
-        return [program("java"), *JVM, "-cp", f"{libraries()}/*", str(source)]
+        return [program("java"), *JVM, "-cp", f"{libraries()}/*", str(PROGRAM)]
     except ArtifactError as error:
         raise LibraryError(str(error)) from None
 
@@ -100,9 +98,9 @@ def command(source: Path = PROGRAM) -> list[str]:
 class _Program:
     """The program, and who waits for an answer of it."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
-            command(source),
+            command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -222,7 +220,7 @@ class JavaSharer:
         settings = {"bootstrap.servers": bootstrap, "group.id": group, **options}
         self.answered: list[Answered] = []
         """Since it was looked at last."""
-        self._ask(seconds, "new", *(f"{name}={value}" for name, value in settings.items()))
+        self._ask(seconds, "share", *(f"{name}={value}" for name, value in settings.items()))
         self._ask(seconds, "earliest", group)
 
     def subscribe(self, topic: str) -> None:

@@ -3,12 +3,14 @@ package kraftcheck.witness;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -73,10 +75,18 @@ public abstract class Node {
     }
 
     /** Makes the call, and all that follows from it before the next input. */
-    protected abstract void settle(Runnable call);
+    protected void settle(Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            thrown = e;
+        }
+    }
 
     /** The lines of a step that is over; one, unless the specification has it in several. */
-    protected abstract List<String> lines(String input);
+    protected List<String> lines(String input) {
+        return List.of(line(input, read(), sent));
+    }
 
     /** Becomes what another implementation has made of this node, as far as Kafka's objects can. */
     protected void follow(JsonNode row) {
@@ -84,7 +94,7 @@ public abstract class Node {
     }
 
     /** The run is over. */
-    public abstract void end();
+    public void end() { }
 
     final List<String> take(String text, Message message, int tear) {
         Runnable call;
@@ -138,6 +148,17 @@ public abstract class Node {
         Map<String, Object> found = new LinkedHashMap<>();
         fields.forEach((name, value) -> found.put(name, value.get()));
         return found;
+    }
+
+    /** By the number of a node, in their order. */
+    protected static Map<Integer, Object> byNumber(Collection<Integer> nodes, Function<Integer, Object> value) {
+        Map<Integer, Object> map = new TreeMap<>();
+        nodes.forEach(each -> map.put(each, value.apply(each)));
+        return map;
+    }
+
+    public static List<Integer> sorted(int[] ids) {
+        return Arrays.stream(ids).sorted().boxed().toList();
     }
 
     /** A line of the trace; the row after it is the one before the next. */

@@ -46,7 +46,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -518,7 +517,7 @@ public final class Broker extends Node {
 
     @Override
     protected List<String> lines(String input) {
-        return List.of(line(input, read(), sent));
+        return super.lines(input);
     }
 
     // --- The row
@@ -547,7 +546,7 @@ public final class Broker extends Node {
         fields.put("epochStart", () -> partition.leaderEpochStartOffsetOpt().getOrElse(() -> UNDEFINED));
         fields.put("isr", () -> new TreeSet<>(committed()));
         fields.put("pending", this::pending);
-        fields.put("remotes", () -> byBroker(this::remote));
+        fields.put("remotes", () -> byNumber(replicas, this::remote));
         fields.put("parked", () -> parked.stream().sorted(Comparator.comparing(Waiting::offset)
                 .thenComparing(Waiting::required)).map(each -> Json.fields("request", each.request,
                 "offset", each.offset, "required", each.required)).distinct().toList());
@@ -611,12 +610,6 @@ public final class Broker extends Node {
         return Json.fields("endOffset", known.logEndOffset(), "brokerEpoch", Forms.<Long>optional(known.brokerEpoch()).orElse(UNDEFINED),
                 "caughtUp", time.milliseconds() - known.lastCaughtUpTimeMs() <= LAG_MS,
                 "logStart", Math.max(0, known.logStartOffset()));
-    }
-
-    private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
-        Map<Integer, Object> map = new TreeMap<>();
-        replicas.forEach(id -> map.put(id, value.apply(id)));
-        return map;
     }
 
     private static Optional<Integer> known(int epoch) {

@@ -10,6 +10,7 @@ import org.apache.kafka.common.metadata.RegisterBrokerRecord.BrokerEndpoint;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord.BrokerEndpointCollection;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.controller.Controller;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
@@ -19,12 +20,10 @@ import org.apache.kafka.image.writer.ImageWriterOptions;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderRecoveryState;
-import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -132,15 +131,7 @@ final class Image {
             brokers.put(each, Json.fields("epoch", known.epoch(), "fenced", known.fenced(),
                     "stopping", known.inControlledShutdown()));
         }
-        PartitionRegistration p = image.topics().getPartition(Broker.TOPIC_ID, Broker.TOPIC.partition());
-        return Json.fields("offset", offset, "brokers", brokers, "partition", Json.fields(
-                "leader", p.leader, "leaderEpoch", p.leaderEpoch, "partitionEpoch", p.partitionEpoch,
-                "isr", sorted(p.isr), "elr", sorted(p.elr),
-                "lastKnownLeader", p.lastKnownElr.length == 0 ? -1 : p.lastKnownElr[0],
-                "recovering", p.leaderRecoveryState == LeaderRecoveryState.RECOVERING));
-    }
-
-    private static List<Integer> sorted(int[] ids) {
-        return Arrays.stream(ids).sorted().boxed().toList();
+        return Json.fields("offset", offset, "brokers", brokers, "partition", Controller.form(
+                image.topics().getPartition(Broker.TOPIC_ID, Broker.TOPIC.partition())));
     }
 }

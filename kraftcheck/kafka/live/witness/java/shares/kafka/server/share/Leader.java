@@ -535,16 +535,12 @@ public final class Leader extends Node {
         asking = null;
         wrote = false;
         disabled = false;
-        try {
-            call.run();
-        } catch (RuntimeException e) {
-            thrown = e;
-        }
+        super.settle(call);
     }
 
     @Override
     protected List<String> lines(String input) {
-        return disabled ? List.of() : List.of(line(input, read(), sent));
+        return disabled ? List.of() : super.lines(input);
     }
 
     @Override

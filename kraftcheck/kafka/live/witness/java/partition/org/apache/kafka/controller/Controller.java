@@ -42,13 +42,11 @@ import org.apache.kafka.server.common.TopicIdPartition;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -389,36 +387,13 @@ public class Controller extends Node {
                 "fenced", now.fenced(), "stopping", now.inControlledShutdown()));
     }
 
-    @Override
-    protected void settle(Runnable call) {
-        try {
-            call.run();
-        } catch (RuntimeException e) {
-            thrown = e;
-        }
-    }
-
-    @Override
-    protected List<String> lines(String input) {
-        return List.of(line(input, read(), sent));
-    }
-
-    @Override
-    public final void end() { }
-
     // --- The row
 
     private void tableOfFields() {
-        fields.put("registrations", () -> byBroker(this::registration));
+        fields.put("registrations", () -> byNumber(replicas, this::registration));
         fields.put("partition", this::partition);
         fields.put("offset", () -> offset);
-        fields.put("contacts", () -> byBroker(this::contact));
-    }
-
-    private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
-        Map<Integer, Object> map = new TreeMap<>();
-        replicas.forEach(each -> map.put(each, value.apply(each)));
-        return map;
+        fields.put("contacts", () -> byNumber(replicas, this::contact));
     }
 
     private Object registration(int broker) {
@@ -448,15 +423,14 @@ public class Controller extends Node {
     }
 
     private Map<String, Object> partition() {
-        PartitionRegistration p = replication.getPartition(topicId, topic.partition());
+        return form(replication.getPartition(topicId, topic.partition()));
+    }
+
+    public static Map<String, Object> form(PartitionRegistration p) {
         return Json.fields("leader", p.leader, "leaderEpoch", p.leaderEpoch, "partitionEpoch", p.partitionEpoch,
                 "isr", sorted(p.isr), "elr", sorted(p.elr),
                 "lastKnownLeader", p.lastKnownElr.length == 0 ? NOBODY : p.lastKnownElr[0],
                 "recovering", p.leaderRecoveryState == LeaderRecoveryState.RECOVERING);
-    }
-
-    private static List<Integer> sorted(int[] ids) {
-        return Arrays.stream(ids).sorted().boxed().toList();
     }
 
     // --- Messages

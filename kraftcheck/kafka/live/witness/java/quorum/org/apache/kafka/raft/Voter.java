@@ -335,7 +335,7 @@ public final class Voter extends Node {
             stop(0);
         }
         if (unflushed == null) {
-            return List.of(line(input, read(), sent));
+            return super.lines(input);
         }
         List<Message> later = sent.subList(sentUnflushed, sent.size());
         if (tear != WHOLE) {

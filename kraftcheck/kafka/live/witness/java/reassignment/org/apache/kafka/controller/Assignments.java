@@ -49,8 +49,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.TreeMap;
-import java.util.function.Function;
 
 /**
  * The controller of a topic whose partition moves: ReplicationControlManager and
@@ -316,27 +314,17 @@ public final class Assignments extends Node {
 
     @Override
     protected void settle(Runnable call) {
-        try {
-            call.run();
-        } catch (ApiException e) {
+        super.settle(call);
+        if (thrown instanceof ApiException e) {
             ignored = Errors.forException(e).name();
-        } catch (RuntimeException e) {
-            thrown = e;
+            thrown = null;
         }
     }
-
-    @Override
-    protected List<String> lines(String input) {
-        return List.of(line(input, read(), sent));
-    }
-
-    @Override
-    public void end() { }
 
     // --- The row
 
     private void tableOfFields() {
-        fields.put("registrations", () -> byBroker(each ->
+        fields.put("registrations", () -> byNumber(brokers, each ->
                 Json.fields("state", state(each), "directories", online(each))));
         fields.put("topicId", () -> 1);
         fields.put("topicsMade", () -> 1);
@@ -346,12 +334,6 @@ public final class Assignments extends Node {
         fields.put("leaders", () -> List.of());
         fields.put("minIsr", () -> isMinIsrSet ? Integer.parseInt(
                 configuration.getTopicConfig(TOPIC, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value()) : 0);
-    }
-
-    private Map<Integer, Object> byBroker(Function<Integer, Object> value) {
-        Map<Integer, Object> map = new TreeMap<>();
-        brokers.forEach(each -> map.put(each, value.apply(each)));
-        return map;
     }
 
     private String state(int broker) {
@@ -379,16 +361,12 @@ public final class Assignments extends Node {
                 "lastKnownLeader", p.lastKnownElr.length == 0 ? NOBODY : p.lastKnownElr[0],
                 "recovering", p.leaderRecoveryState == LeaderRecoveryState.RECOVERING,
                 "replicas", replicas, "adding", sorted(p.addingReplicas), "removing", sorted(p.removingReplicas),
-                "directories", byBroker(each -> !replicas.contains(each)
+                "directories", byNumber(brokers, each -> !replicas.contains(each)
                         || p.directory(each).equals(DirectoryId.UNASSIGNED)
                         ? 0 : (int) p.directory(each).getLeastSignificantBits()));
     }
 
     private static List<Integer> list(int[] ids) {
         return new ArrayList<>(Arrays.stream(ids).boxed().toList());
-    }
-
-    private static List<Integer> sorted(int[] ids) {
-        return Arrays.stream(ids).sorted().boxed().toList();
     }
 }

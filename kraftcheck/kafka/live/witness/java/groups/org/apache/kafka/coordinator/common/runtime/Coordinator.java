@@ -233,21 +233,9 @@ public final class Coordinator extends Node {
 
     @Override
     protected void settle(Runnable call) {
-        try {
-            call.run();
-        } catch (RuntimeException e) {
-            thrown = e;
-        }
+        super.settle(call);
         noteAppended();
     }
-
-    @Override
-    protected List<String> lines(String input) {
-        return List.of(line(input, read(), sent));
-    }
-
-    @Override
-    public void end() { }
 
     // --- The row
 
