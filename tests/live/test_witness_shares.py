@@ -1,4 +1,4 @@
-"""Drive Kafka's share partition, and find faults in it and in the host.
+"""Drive Kafka's share partition and share coordinator, and find faults in them and in the host.
 
 Each fault is found at its step, by name (docs/witness-classes.md).
 """
@@ -24,7 +24,10 @@ HOST = Path(jars.__file__).parent / "java" / "shares"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "witness"
 CELL = "org/apache/kafka/server/share/fetch/InFlightState.java"
 PARTITION = "kafka/server/share/SharePartition.java"
+SHARD = "org/apache/kafka/coordinator/share/ShareCoordinatorShard.java"
+COMBINER = "org/apache/kafka/coordinator/share/PersisterStateBatchCombiner.java"
 HOSTED = "kafka/server/share/Leader.java"
+STATES = "org/apache/kafka/coordinator/common/runtime/ShareStates.java"
 WRITTEN = "HandleWriteShareGroupStateResponse HandleGiveUpWrite"
 
 PLANTS = [
@@ -74,8 +77,44 @@ PLANTS = [
         run=2,
         moves=400,
     ),
+    Plant(
+        "a read of share state is not recorded",  # KAFKA-17796
+        SHARD,
+        "if (leaderEpoch == -1 ||",
+        "if (leaderEpoch != -1 ||",
+        "HandleReadShareGroupState",
+        "after.log",
+    ),
+    Plant(
+        "a write of a former leader is stored",
+        SHARD,
+        'leaderEpochMap.get(mapKey) > partitionData.leaderEpoch()) {\n            log.error("Write',
+        'leaderEpochMap.isEmpty()) {\n            log.error("Write',
+        "HandleWriteShareGroupState",
+        "after.log",
+        run=2,
+        moves=400,
+    ),
+    Plant(
+        "the lower delivery count is stored",
+        COMBINER,
+        "int deltaCount = Short.compare(b1.deliveryCount(), b2.deliveryCount());",
+        "int deltaCount = Short.compare(b2.deliveryCount(), b1.deliveryCount());",
+        "HandleWriteShareGroupState",
+        "after.log",
+        run=2,
+        moves=400,
+    ),
 ]
 HOSTS = [
+    Plant(
+        "the host reads what is committed for what is appended",
+        STATES,
+        'get(shard, "shareStateMap").get(KEY, offset)',
+        'get(shard, "shareStateMap").get(KEY, tenure.committed())',
+        "HandleReadShareGroupState HandleWriteShareGroupState HandleStateCommit",
+        ".log",
+    ),
     Plant(
         "the host reads no transitions",
         HOSTED,
@@ -99,7 +138,7 @@ ALL = [*PLANTS, *HOSTS]
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp
-    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server")
+    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server", "kafka-share-coordinator")
     classes = compiled(PLANTS, texts, folder("plant"), SHARE_LEADERS.protocol.name)
     classes += compiled(HOSTS, HOST, folder("host"), SHARE_LEADERS.protocol.name)
     return seen(ALL, SHARE_LEADERS, classes, folder("plants"))

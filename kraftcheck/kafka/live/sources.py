@@ -19,6 +19,7 @@ SOURCES: Final = {
     "kafka-metadata": "9fe4862c73e501e4e35dc9acb161acab1c77114ed73948f5405337aab74afcce",
     "kafka-raft": "62a12abd61b24dba55fdc7a6bb3544432f3f8a3753ffc6efddf1a04b208460cb",
     "kafka-server": "d102d63fdd7d05e2f216140b3542d2d70b26d55d8c753d49304892dfc7f027ee",
+    "kafka-share-coordinator": "1adff3dc57dda5bc1dc959f3fe252efad83de554c7e007b1aaa327afcc31b902",
     "kafka-storage": "5f59832cad1f03045555fd12f333cd21cfebab5e1255128a753f4073fba10fad",
     "kafka-transaction-coordinator": (
         "c19154367843fc79eabab6b4fa2c37832f8e055624704365ce64538d23cfcb77"
