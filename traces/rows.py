@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 
 from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
+    ACKNOWLEDGEMENTS,
     CALLBACKS,
     FAIL,
     LOG_OPERATIONS,
     NOT_COMMITTED,
     OK,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
     Annotation,
     History,
     Operation,
@@ -111,6 +114,10 @@ class Rows(NamedTuple):
     """
     offsets: Ints
     returned: pa.Array
+    more: Ints | None = None
+    """Beside `offsets`: of a share poll the delivery counts (NULL: not told), of an acknowledgement
+    its types, as places in ACKNOWLEDGEMENTS. None: the history has neither.
+    """
     meanings: tuple[Any, ...] | None = None
     objects: History | None = None
     """The operations, where they were read as such; they have the lines."""
@@ -122,13 +129,14 @@ def taken(rows: Rows, at: Ints) -> Rows:
     columns: dict[str, Any] = {
         name: column._replace(codes=column.codes[at]) if isinstance(column, Words) else column[at]
         for name, column in rows._asdict().items()
-        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets")
+        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets", "more")
     }
     return rows._replace(
         **columns,
         value=rows.value.take(pa.array(at)),
         splits=np.concatenate(([0], np.cumsum(counts))),
         offsets=rows.offsets[places],
+        more=None if rows.more is None else rows.more[places],
         returned=rows.returned.take(pa.array(places)),
     )
 
@@ -285,7 +293,7 @@ def history_of(rows: Rows, chosen: Ints | None = None) -> History:
 def numbered(operation: Ints, f: Words) -> Ints:
     """Of each row, the number of its operation of the contract."""
     new = np.concatenate(([True], operation[1:] != operation[:-1]))
-    return np.cumsum(new | f.any_of(LOG_OPERATIONS)) - 1
+    return np.cumsum(new | f.any_of((*LOG_OPERATIONS, *SHARE_OPERATIONS))) - 1
 
 
 def _operation(
@@ -306,6 +314,20 @@ def _operation(
         told = {"key": rows.key.word(row), "result": shown if rows.answered[row] else None}
         for name, column in (("argument", rows.offset), ("to", rows.to), ("end", rows.end)):
             told[name] = None if column[row] == NULL else int(column[row])
+    elif f in SHARE_OPERATIONS:
+        assert rows.more is not None
+        begin, end = rows.splits[row], rows.splits[row + 1]
+        columns = (rows.offsets[begin:end].tolist(), values[1][begin:end])
+        further = rows.more[begin:end].tolist()
+        group_name = rows.group.word(row)
+        told = {"key": rows.key.word(row), "argument": group_name}
+        if f == SHARE_POLL:
+            counts = [None if each == NULL else each for each in further]
+            shown = tuple(zip(*columns, counts, strict=True))
+            told["result"] = shown if rows.answered[row] else None
+        else:
+            kinds = [ACKNOWLEDGEMENTS[each] for each in further]
+            told["argument"] = (group_name, tuple(zip(columns[0], kinds, strict=True)))
     elif f in LOG_OPERATIONS:
         end = int(rows.end[row])
         told = {"key": rows.key.word(row), "result": None if end == NULL else end}

@@ -108,12 +108,12 @@ PLANTS = [
 ]
 HOSTS = [
     Plant(
-        "the host reads what is committed for what is appended",
+        "the host stores no incarnations",
         STATES,
-        'get(shard, "shareStateMap").get(KEY, offset)',
-        'get(shard, "shareStateMap").get(KEY, tenure.committed())',
-        "HandleReadShareGroupState HandleWriteShareGroupState HandleStateCommit",
-        ".log",
+        '"incarnation", mark',
+        '"incarnation", 0',
+        "HandleReadShareGroupState",
+        "after.log",
     ),
     Plant(
         "the host reads no transitions",

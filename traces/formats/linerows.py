@@ -36,7 +36,16 @@ from kraftcheck.traces.formats.text import (
     refuse_dense,
     shown,
 )
-from kraftcheck.traces.history import CALLBACKS, ISOLATIONS, MEMBER_OPERATIONS, HistoryError
+from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
+    ACKNOWLEDGEMENTS,
+    CALLBACKS,
+    ISOLATIONS,
+    MEMBER_OPERATIONS,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
+    HistoryError,
+)
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, coded, numbered
 from kraftcheck.traces.values import name
 
@@ -86,6 +95,10 @@ _PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int | None]]])
 _PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[Value, int]]]])
 _KEYS: Final = msgspec.json.Decoder(list[list[Value]])
 _OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[Value] | None]])
+_SHARED: Final = msgspec.json.Decoder(
+    list[tuple[str, dict[str, list[tuple[int, Value, int]]] | None]]
+)
+_ACKS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[Value, int, str]]]])
 _OF_KEY: Final = msgspec.json.Decoder(list[tuple[Value, int | None]])
 
 
@@ -141,7 +154,7 @@ class _Part(NamedTuple):
     end: list[int] | None = None
     answered: list[int] | None = None
     value: list[Value] | None = None
-    shown: list[int] | None = None
+    shown: Sequence[int] | None = None
     """How many records; missing columns tell nothing."""
     mapped: bool = False
     """Whether the keys are those of maps, which are strings."""
@@ -170,7 +183,7 @@ class _Reader:
         self.nemesis: dict[int, Event] = {}
         self.columns: dict[str, list[Ints]] = {}
         self.values: tuple[list[pa.Array], list[pa.Array]] = ([], [])
-        self.records: tuple[list[int], list[Value]] = ([], [])
+        self.records: tuple[list[int], list[Value | None], list[int]] = ([], [], [])
         self.numbers: dict[str, dict[Any, int]] = {}
         self.known: set[Value] = set()
 
@@ -194,7 +207,12 @@ class _Reader:
         _usual(all(map(int.__lt__, known, known[1:])))
         self.last_index = known[-1]
         client = np.array([type(each.process) is int for each in self.lines], np.bool_)
-        self.begun, self.ended = self._paired(np.flatnonzero(client), kept)
+        acks = np.array([_word(each.f) == ACKNOWLEDGE for each in self.lines], np.bool_) & client
+        self.begun, self.ended = self._paired(np.flatnonzero(client & ~acks), kept)
+        if acks.any():
+            begun, ended = self._by_value(np.flatnonzero(acks))
+            order = np.argsort(found := np.concatenate((self.begun, begun)))
+            self.begun, self.ended = found[order], np.concatenate((self.ended, ended))[order]
         for each in np.flatnonzero(~client[kept:]).tolist():
             _usual(int(self.at[kept + each]) in self.nemesis)
         left = self.begun[:0] if last else self.begun[self.ended == NULL]
@@ -288,6 +306,8 @@ class _Reader:
         process = np.array([lines[b].process for b, _ in pairs], np.int64)
         found: dict[str, Ints] = {each: self._coded(each, said[each])[call] for each in said}
         keys = [self._keys(part) for part in parts]
+        shown_of = np.maximum(_column(parts, "shown", np.arange(len(order))), 0)
+        places = _moved(shown_of, order)
         groups = self._coded("group", [each for part in parts for each in _of(part.group, part)])
         found |= {
             "calls": self.at[self.begun],
@@ -297,16 +317,17 @@ class _Reader:
             "process": process[call],
             "key": np.concatenate((*keys, np.empty(0, np.int64)))[order],
             "group": groups[order],
-            "shown": np.maximum(_column(parts, "shown", order), 0),
-            "offsets": np.array(self.records[0], np.int64),
+            "shown": shown_of[order],
+            "offsets": np.array(self.records[0], np.int64)[places],
+            "more": np.array(self._aligned()[2], np.int64)[places],
         }
         found |= {each: _column(parts, each, order) for each in ("offset", "to", "end", "answered")}
         for each, column in found.items():
             self.columns.setdefault(each, []).append(_packed(column))
         own = pa.array([each for part in parts for each in _of(part.value, part)])
         self.values[0].append(own.take(pa.array(order)))
-        self.values[1].append(pa.array(self.records[1]))
-        self.records = ([], [])
+        self.values[1].append(pa.array(self.records[1]).take(pa.array(places)))
+        self.records = ([], [], [])
 
     def _coded(self, column: str, words: Iterable[Hashable]) -> Ints:
         """Each word as its number in the column."""
@@ -327,14 +348,11 @@ class _Reader:
         order = np.argsort(column["begun"], kind="stable")
         if (order[1:] < order[:-1]).any():
             counts = column["shown"]
-            ends = np.cumsum(counts)
-            counts = counts[order]
-            first = np.repeat((ends - column["shown"])[order], counts)
-            places = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+            places = _moved(counts, order)
             returned = returned.take(pa.array(places))
-            column["offsets"] = column["offsets"][places]
+            column["offsets"], column["more"] = column["offsets"][places], column["more"][places]
             value = value.take(pa.array(order))
-            for each in set(column) - {"calls", "offsets"}:
+            for each in set(column) - {"calls", "offsets", "more"}:
                 if column[each].strides != (0,):
                     column[each] = column[each][order]
         begun, ended = column["begun"], column["ended"]
@@ -372,6 +390,7 @@ class _Reader:
             splits=np.concatenate(([0], np.cumsum(column["shown"]))).astype(np.int64),
             offsets=column["offsets"],
             returned=returned,
+            more=column["more"] if words["f"].any_of(SHARE_OPERATIONS).any() else None,
             f=words["f"],
             error=words["error"],
             mark=words["mark"],
@@ -425,7 +444,8 @@ class _Reader:
         verbs = coded([_word(each.f) for each in self.lines])
         callback = np.isin(verbs.codes, [n for n, f in enumerate(verbs.names) if f in CALLBACKS])
         member = np.isin(
-            verbs.codes, [n for n, f in enumerate(verbs.names) if f in MEMBER_OPERATIONS]
+            verbs.codes,
+            [n for n, f in enumerate(verbs.names) if f in (*MEMBER_OPERATIONS, *SHARE_OPERATIONS)],
         )
         told = np.array([self.lines[each].process for each in at.tolist()], np.int64)
         _usual(not np.isin(told[at >= kept], self.retired).any())
@@ -461,6 +481,22 @@ class _Reader:
         calls = np.argsort(begun)
         return begun[calls], ended[calls]
 
+    def _by_value(self, at: Ints) -> tuple[Ints, Ints]:
+        """Acknowledgements, which end in any order: by what was acknowledged."""
+        opened: dict[tuple[int, bytes], int] = {}
+        ends: dict[int, int] = {}
+        for line in at.tolist():
+            each = self.lines[line]
+            name = (each.process, bytes(each.value))
+            if self.kind[line] == KINDS["invoke"]:
+                _usual(name not in opened)
+                opened[name] = line
+                ends[line] = NULL
+            else:
+                _usual(name in opened)
+                ends[opened.pop(name)] = line
+        return np.array([*ends], np.int64), np.array([*ends.values()], np.int64)
+
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
@@ -473,6 +509,10 @@ class _Reader:
                 parts.append(self._sends(calls))
             elif f == "poll":
                 parts.append(self._polls(calls))
+            elif f == SHARE_POLL:
+                parts.append(self._share_polls(calls))
+            elif f == ACKNOWLEDGE:
+                parts.append(self._acks(calls))
             elif f in OFFSETS:
                 parts.append(_progress(calls, self._decoded(_PROGRESS, self.begun, calls)))
             elif f in OWN:
@@ -536,7 +576,7 @@ class _Reader:
             for each in ("froms", "ends", "to")
         )
         rows: list[tuple[Any, ...]] = []
-        offsets, values = self.records
+        offsets, values, _ = self.records
         for call in calls:
             shown_of = told[call][0][1] if call in told else {}
             where, end, to = froms.get(call, {}), ends.get(call, {}), tos.get(call, {})
@@ -551,6 +591,53 @@ class _Reader:
         column = [[row[at] for row in rows] for at in range(7)]
         told_of = dict(zip(("offset", "to", "end", "answered", "shown"), column[2:], strict=True))
         return _Part(column[0], column[1], mapped=True, **told_of)
+
+    def _share_polls(self, calls: list[int]) -> _Part:
+        """A row for each key, or one."""
+        asked = self._decoded(_SHARED, self.begun, calls)
+        good, where = self._answered(calls)
+        told = dict(zip(where, self._decoded(_SHARED, self.ended, good), strict=True))
+        part = _Part([], keys := [], groups := [], answered=[], shown=[], mapped=True)
+        for at, (call, (group, nothing)) in enumerate(zip(calls, asked, strict=True)):
+            there, shown_of = told.get(at, (group, {}))
+            _usual(nothing is None and there == group)
+            for key, records in (shown_of or {None: []}).items():
+                _usual(all(offset >= 0 and count >= 1 for offset, _, count in records))
+                part.call.append(call)
+                keys.append(key)
+                groups.append(group)
+                part.answered.append(at in told)
+                part.shown.append(len(records))
+                for column, each in zip(self._aligned(), zip(*records, strict=True), strict=False):
+                    column.extend(each)
+        return part
+
+    def _acks(self, calls: list[int]) -> _Part:
+        """A row for each key."""
+        part = _Part([], keys := [], groups := [], shown=[])
+        for call, (group, rows) in zip(calls, self._decoded(_ACKS, self.begun, calls), strict=True):
+            _usual(rows)
+            of: dict[Value, list[tuple[int, int]]] = {}
+            for key, offset, kind in rows:
+                _usual(offset >= 0 and kind in ACKNOWLEDGEMENTS)
+                of.setdefault(key, []).append((offset, ACKNOWLEDGEMENTS.index(kind)))
+            offsets, values, more = self._aligned()
+            for key, pairs in of.items():
+                part.call.append(call)
+                keys.append(key)
+                groups.append(group)
+                part.shown.append(len(pairs))
+                offsets.extend(offset for offset, _ in pairs)
+                values.extend([None] * len(pairs))
+                more.extend(kind for _, kind in pairs)
+        self.known.update(keys)
+        return part
+
+    def _aligned(self) -> tuple[list[int], list[Value | None], list[int]]:
+        """The records of this piece, with what stands beside them."""
+        offsets, _, more = self.records
+        more.extend([NULL] * (len(offsets) - len(more)))
+        return self.records
 
     def _of_partitions(self, f: str, calls: list[int]) -> _Part:
         """A row for each partition that is named, or one."""
@@ -625,6 +712,14 @@ def _further(line: Any) -> int:
             maps = each if type(each) is list else (each,)
             found += sum(max(len(of) - 1, 0) for of in maps if type(of) is dict)
     return found
+
+
+def _moved(counts: Ints, order: Ints) -> Ints:
+    """Where the records of rows are, when the rows come in that order."""
+    of = counts[order]
+    first = np.repeat((np.cumsum(counts) - counts)[order], of)
+    places: Ints = first + np.arange(len(first)) - np.repeat(np.cumsum(of) - of, of)
+    return places
 
 
 def _packed(column: Ints) -> NDArray[Any]:
