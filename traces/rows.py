@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
     ACKNOWLEDGEMENTS,
     CALLBACKS,
     FAIL,
@@ -169,6 +170,7 @@ def _of_operations(history: History) -> Rows:
     keys: list[str | None] = []
     at: tuple[list[int | None], list[int | None]] = ([], [])
     counts, offsets, returned = [0], list[int | None](), array("q")
+    more: array[int] | None = None
     value, numbers = array("q"), dict[Hashable, int]()
     for each in history.operations:
         is_append = each.f == "append"
@@ -177,6 +179,15 @@ def _of_operations(history: History) -> Rows:
             for place, record in each.result:
                 offsets.append(place)
                 returned.append(numbers.setdefault(record, len(numbers)))
+        elif each.f in SHARE_OPERATIONS:
+            more = more or array("q", [NULL] * len(returned))
+            polled = each.f == SHARE_POLL
+            for place, *record in (each.result or ()) if polled else each.argument[1]:
+                offsets.append(place)
+                returned.append(numbers.setdefault(record[0], len(numbers)) if polled else NULL)
+                count = record[1] if polled else ACKNOWLEDGEMENTS.index(record[0])
+                more.extend([NULL] * (len(returned) - len(more) - 1))
+                more.append(NULL if count is None else count)
         for key, offset, end in _places(each):
             of.append(each)
             keys.append(key)
@@ -215,13 +226,16 @@ def _of_operations(history: History) -> Rows:
         splits=splits,
         offsets=_offsets(offsets, reader),
         returned=pa.array(np.array(returned, np.int64)),
+        more=None
+        if more is None
+        else np.array(more + array("q", [NULL] * (len(returned) - len(more))), np.int64),
         meanings=tuple(numbers),
         objects=history,
     )
 
 
 ENDS: Final = ("latest", "earliest")
-_ANSWERED: Final = ("fetch", "assign", "subscribe")
+_ANSWERED: Final = ("fetch", "assign", "subscribe", SHARE_POLL)
 _SAME: Final = ("process", "invoked")
 _SAME_WORDS: Final = ("f", "outcome", "isolation", "mark", "error")
 
@@ -235,6 +249,8 @@ def _places(each: Operation) -> Sequence[_Place]:
         return ((each.key, each.result if each.outcome == OK else None, None),)
     if each.f == "fetch":
         return ((each.key, each.argument, each.end),)
+    if each.f in SHARE_OPERATIONS:
+        return ((each.key, None, None),)
     if each.f in ENDS:
         return ((each.key, None, each.result),)
     if each.f in OFFSETS:
@@ -249,7 +265,10 @@ def _places(each: Operation) -> Sequence[_Place]:
 def _group(each: Operation) -> Any:
     if each.f == "committed":
         return each.argument
-    return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
+    if each.f == SHARE_POLL:
+        return each.argument
+    named = (*CALLBACKS, *OFFSETS, "leave", ACKNOWLEDGE)
+    return each.argument[0] if each.f in named else None
 
 
 def _offsets(

@@ -101,7 +101,7 @@ OnlyOwnErrorRemoves ==
        => spent' # spent]_mcVars
 
 (* Every record is acknowledged, or delivered as often as the limit allows. *)
-Finished ==
+AllFinished ==
   /\ leader.phase = "Active"
   /\ \A o \in Offsets : o < leader.start \/ leader.cells[o].state \in Terminal
 

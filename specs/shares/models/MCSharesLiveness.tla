@@ -18,8 +18,7 @@ LiveSpec ==
   /\ WF_mcVars(Wanted("Hear", \E m \in network : Free(Hear(m))))
   /\ WF_mcVars(Wanted("StateCommit", Free(StateCommit)))
 
-(* Finished is in MCShares: TLC compares messages field by field, in the    *)
-(* order in which it met their names, and must have met `type` before       *)
-(* `cells`.                                                                 *)
-AllFinish == <>[]Finished
+(* TLC compares messages field by field, in the order in which it met their *)
+(* names. It must meet `type` before `cells`: AllFinished is in MCShares.   *)
+AllFinish == <>[]AllFinished
 =============================================================================

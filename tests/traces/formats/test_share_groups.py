@@ -11,6 +11,7 @@ from kraftcheck.reference.clients.promises import Configuration
 from kraftcheck.traces.checkers.shares import broken, shares_of
 from kraftcheck.traces.formats import jepsen, jsonlines, linerows
 from kraftcheck.traces.history import ACKNOWLEDGE, SHARE_POLL, HistoryError
+from kraftcheck.traces.rows import rows_of
 from tests.traces.checkers.share_worlds import worlds
 from tests.traces.formats.test_round_trip import bare
 
@@ -53,7 +54,7 @@ def test_acknowledgements_end_within_polls_and_in_any_order(tmp_path: Path) -> N
     history = jsonlines.read(read(tmp_path, "".join(lines)))
     acks = [each for each in history.operations if each.f == ACKNOWLEDGE]
     assert [(each.argument[1][0][0], each.outcome) for each in acks] == [(0, "ok"), (1, "fail")]
-    shares = shares_of(history)
+    shares = shares_of(rows_of(history))
     assert shares is not None
     assert broken(shares, Configuration(), None, False) == ([], None)
 
