@@ -164,7 +164,7 @@ def check_log(
             complete=share_complete,
             real_time=real_time,
         )
-        report = _with(report, among, sharing.count)
+        report = _with(report, among, sharing.size)
     return report
 
 

@@ -140,6 +140,9 @@ class Shown(NamedTuple):
 NOTHING: Final = Shown(*(np.empty(0, np.int64),) * 3)
 
 
+NONE_SENT: Final = Sent(Words(NOTHING.offset, ()), *NOTHING)
+
+
 class Shares(NamedTuple):
     """What the members of share groups were shown, record by record."""
 
@@ -151,20 +154,18 @@ class Shares(NamedTuple):
     """When a member closed, or sent what did not succeed: it may have lost its session."""
     polls: dict[Any, int]
     """Of each group, when its last answered poll began."""
-    sent: Sent | None = None
+    sent: Sent = NONE_SENT
     earliest: Mapping[str | None, int] = {}
     """The largest start of each log that a client was told."""
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of records that were shown."""
         return sum(len(each.offset) for each in self.shown.values())
 
     @property
     def keys(self) -> tuple[str | None, ...]:
         """The partitions whose records were written for certain."""
-        if self.sent is None:
-            return ()
         codes = np.unique(self.sent.key.codes).tolist()
         return tuple(None if each == NULL else self.sent.key.names[each] for each in codes)
 
@@ -271,7 +272,7 @@ def _plain(
     counts = [np.bincount(each, minlength=number) for each in record]
     at = np.zeros((2, number), np.int64)
     at[0, record[0]], at[1, record[1]] = np.arange(len(record[0])), np.arange(len(record[1]))
-    found = (counts[0] == 1) & (counts[1] == 1)
+    found: Flags = (counts[0] == 1) & (counts[1] == 1)
     mine = indices(found)
     delivery, ack = given.taken(at[0, mine]), acks.taken(at[1, mine])
     begun, ended = moment[delivery.row], moment[ack.row]
@@ -686,7 +687,7 @@ def _foreign(deliveries: Sequence[Delivery]) -> tuple[Ack, Delivery]:
 def _unread(s: Shares, c: Configuration, lock: int | None) -> Iterator[tuple[str, Evidence]]:
     """Records that no member was shown, or not often enough."""
     groups = {group for group, _ in s.shown} | set(s.polls)
-    for group in sorted(groups, key=str) if s.sent is not None else ():
+    for group in sorted(groups, key=str):
         missing = np.zeros(len(s.sent.offset), np.bool_)
         for key in s.keys:
             low = max(s.earliest.get(key, 0), _begin(s, group, key, c))
@@ -727,7 +728,6 @@ def _stalled(s: Shares, c: Configuration, within: int) -> Iterator[Evidence]:
     for group, key in sorted(
         ((group, key) for group in s.polls for key in s.keys), key=lambda each: str(each)
     ):
-        assert s.sent is not None
         known, low = s.shown.get((group, key), NOTHING), _begin(s, group, key, c)
         end = s.polls[group]
         wanted = s.sent.of(key)

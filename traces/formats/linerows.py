@@ -482,19 +482,18 @@ class _Reader:
         return begun[calls], ended[calls]
 
     def _by_value(self, at: Ints) -> tuple[Ints, Ints]:
-        """Acknowledgements, which end in any order: by what was acknowledged."""
-        opened: dict[tuple[int, bytes], int] = {}
+        """Acknowledgements, which end in any order: the last with its value ends."""
+        opened: dict[tuple[int, bytes], list[int]] = {}
         ends: dict[int, int] = {}
         for line in at.tolist():
             each = self.lines[line]
             name = (each.process, bytes(each.value))
             if self.kind[line] == KINDS["invoke"]:
-                _usual(name not in opened)
-                opened[name] = line
+                opened.setdefault(name, []).append(line)
                 ends[line] = NULL
             else:
-                _usual(name in opened)
-                ends[opened.pop(name)] = line
+                _usual(opened.get(name))
+                ends[opened[name].pop()] = line
         return np.array([*ends], np.int64), np.array([*ends.values()], np.int64)
 
     # -- What each verb tells (log_parts.py)

@@ -7,11 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.clients.promises import Configuration, promised
+from kraftcheck.traces.checkers.check import check_history, check_log
 from kraftcheck.traces.checkers.shares import broken, shares_of
 from kraftcheck.traces.formats import jepsen, jsonlines, linerows
 from kraftcheck.traces.history import ACKNOWLEDGE, SHARE_POLL, HistoryError
-from kraftcheck.traces.rows import rows_of
+from kraftcheck.traces.rows import history_of, rows_of
 from tests.traces.checkers.share_worlds import worlds
 from tests.traces.formats.test_round_trip import bare
 
@@ -33,7 +34,12 @@ def test_what_is_written_is_read(format: ModuleType, tmp_path: Path) -> None:
         history = world.history(60)
         path = read(tmp_path, "".join(format.write(history)))
         assert bare(format.read(path)) == bare(history)
-        assert linerows.rows_of(path) is None
+        rows = linerows.rows_of(path, format.NAME)
+        assert rows is not None and bare(history_of(rows)) == bare(history)
+        configuration = Configuration(consumers="share", one_client=False, lock_s=40)
+        told = check_history(history, configuration=configuration, complete=True)
+        promise = promised(configuration)
+        assert check_log(rows, promise, configuration, complete=True) == told
 
 
 def test_a_poll_has_a_part_for_each_partition(tmp_path: Path) -> None:
