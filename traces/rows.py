@@ -342,8 +342,8 @@ def _operation(
         told = {"key": rows.key.word(row), "argument": group_name}
         if f == SHARE_POLL:
             counts = [None if each == NULL else each for each in further]
-            shown = tuple(zip(*columns, counts, strict=True))
-            told["result"] = shown if rows.answered[row] else None
+            polled = tuple(zip(*columns, counts, strict=True))
+            told["result"] = polled if rows.answered[row] else None
         else:
             kinds = [ACKNOWLEDGEMENTS[each] for each in further]
             told["argument"] = (group_name, tuple(zip(columns[0], kinds, strict=True)))

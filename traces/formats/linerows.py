@@ -596,24 +596,34 @@ class _Reader:
         asked = self._decoded(_SHARED, self.begun, calls)
         good, where = self._answered(calls)
         told = dict(zip(where, self._decoded(_SHARED, self.ended, good), strict=True))
-        part = _Part([], keys := [], groups := [], answered=[], shown=[], mapped=True)
+        call_of: list[int] = []
+        keys: list[Value | None] = []
+        groups: list[str] = []
+        answered: list[int] = []
+        counts: list[int] = []
         for at, (call, (group, nothing)) in enumerate(zip(calls, asked, strict=True)):
             there, shown_of = told.get(at, (group, {}))
             _usual(nothing is None and there == group)
             for key, records in (shown_of or {None: []}).items():
                 _usual(all(offset >= 0 and count >= 1 for offset, _, count in records))
-                part.call.append(call)
+                call_of.append(call)
                 keys.append(key)
                 groups.append(group)
-                part.answered.append(at in told)
-                part.shown.append(len(records))
-                for column, each in zip(self._aligned(), zip(*records, strict=True), strict=False):
-                    column.extend(each)
-        return part
+                answered.append(at in told)
+                counts.append(len(records))
+                offsets, values, more = self._aligned()
+                for offset, value, count in records:
+                    offsets.append(offset)
+                    values.append(value)
+                    more.append(count)
+        return _Part(call_of, keys, groups, answered=answered, shown=counts, mapped=True)
 
     def _acks(self, calls: list[int]) -> _Part:
         """A row for each key."""
-        part = _Part([], keys := [], groups := [], shown=[])
+        call_of: list[int] = []
+        keys: list[Value] = []
+        groups: list[str] = []
+        counts: list[int] = []
         for call, (group, rows) in zip(calls, self._decoded(_ACKS, self.begun, calls), strict=True):
             _usual(rows)
             of: dict[Value, list[tuple[int, int]]] = {}
@@ -622,15 +632,15 @@ class _Reader:
                 of.setdefault(key, []).append((offset, ACKNOWLEDGEMENTS.index(kind)))
             offsets, values, more = self._aligned()
             for key, pairs in of.items():
-                part.call.append(call)
+                call_of.append(call)
                 keys.append(key)
                 groups.append(group)
-                part.shown.append(len(pairs))
+                counts.append(len(pairs))
                 offsets.extend(offset for offset, _ in pairs)
                 values.extend([None] * len(pairs))
                 more.extend(kind for _, kind in pairs)
         self.known.update(keys)
-        return part
+        return _Part(call_of, keys, groups, shown=counts)
 
     def _aligned(self) -> tuple[list[int], list[Value | None], list[int]]:
         """The records of this piece, with what stands beside them."""
