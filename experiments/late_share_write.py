@@ -56,6 +56,9 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         ThreadPoolExecutor() as threads,
     ):
 
+        def await_leader(host: str, of: str) -> None:
+            until(lambda: leader(of) == host, f"{host} leads {of}", PATIENCE_S)
+
         def taken() -> Member:
             """A member that holds the next record."""
             found = Member(scene, GROUP, ONE, explicit=True)
@@ -68,13 +71,13 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         first.leave()
         for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
             topic.elect(order, asking=HOSTS, topic=of)
-            until(lambda of=of, to=order[0]: leader(of) == to, f"{order[0]} leads {of}", PATIENCE_S)
+            await_leader(order[0], of)
         greet(scene, {}, 3)
         members = [taken() for _ in range(3)]
         topic.say("three members hold a record each")
         scene.pause(COORDINATOR)
         late = None if control else threads.submit(members[2].commit)
-        until(lambda: leader(STATES) == NEXT, f"{NEXT} leads {STATES}", PATIENCE_S)
+        await_leader(NEXT, STATES)
         topic.say(f"{COORDINATOR} stands still, {NEXT} leads {STATES}")
         for each in members[: 3 if control else 2]:
             each.commit()
