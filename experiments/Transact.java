@@ -1,6 +1,6 @@
 // Kafka's producer with its own settings and a transactional.id, told step by step what to do: each
-// line of input is "begin", "send VALUE [PARTITION]" (of partition 0, if none is said), "commit" or
-// "abort". Each is answered by a line of JSON, once it is done, and so is the start.
+// line of input is "begin", "send VALUE [PARTITION]" (of partition 0, if none is said), "batch COUNT"
+// (values 0 and so on, at once), "commit" or "abort". Each is answered by a line of JSON, once it is done, and so is the start.
 //
 //     java -cp 'libs/*' Transact.java BOOTSTRAP TOPIC TRANSACTIONAL_ID [NAME=VALUE ...]
 
@@ -39,6 +39,12 @@ public class Transact {
                     case "begin" -> producer.beginTransaction();
                     case "commit" -> producer.commitTransaction();
                     case "abort" -> producer.abortTransaction();
+                    case "batch" -> {
+                        for (int value = 0; value < Integer.parseInt(words[1]); value++) {
+                            producer.send(new ProducerRecord<>(args[1], 0, null, "" + value));
+                        }
+                        producer.flush();
+                    }
                     case "send" -> offset = producer.send(
                         new ProducerRecord<>(args[1], partition, null, words[1]))
                         .get(SENT_S, TimeUnit.SECONDS).offset();

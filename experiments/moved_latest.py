@@ -36,10 +36,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     due = [*range(begin, begin + 5)]
     received = receive(cluster, known, 5, SECOND_S)
     partition.say(f"the second is given {received or 'nothing'}")
-    command = "consumer.group.ShareGroupCommand"
-    for line in partition.ask(command, N1, "--describe", "--group", GROUP).splitlines():
-        if line.strip() and "StatusConsoleListener" not in line:
-            click.echo(f"         {line.strip()}")
+    partition.describe_group(GROUP, asking=N1)
     click.echo(f"due were {due}")
     return not {*due} <= {*received}
 

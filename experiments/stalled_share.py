@@ -46,9 +46,7 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     known = ["--bootstrap-server", cluster.node(N1).listener]
     rolled = [f"segment.ms={1000 * SEGMENT_S}"] if how == RETENTION else []
     partition.create(asking=N1, min_insync=1, config=rolled)
-    words = ["--alter", "--entity-type", "groups", "--entity-name", GROUP]
-    words += ["--add-config", "share.auto.offset.reset=earliest"]
-    cluster.run_tool(N1, CONFIGURE, *known, *words)
+    configure(cluster, known, "share.auto.offset.reset=earliest")
     with ExitStack() as consumers:
         if how == RETENTION:
             write(cluster, known, 5)
@@ -70,15 +68,18 @@ def run(cluster: Cluster, folder: Path, how: str, control: bool) -> bool:
     due = [*range(0 if control else 5, 10), *range(15, 20)]
     received = receive(cluster, known, len(due), PATIENCE_S)
     partition.say(f"the group is given {received or 'nothing'}")
-    command = "consumer.group.ShareGroupCommand"
-    for line in partition.ask(command, N1, "--describe", "--group", GROUP).splitlines():
-        if line.strip() and "StatusConsoleListener" not in line:
-            click.echo(f"         {line.strip()}")
+    partition.describe_group(GROUP, asking=N1)
     errors = [line for line in cluster.log(N1).splitlines() if REFUSED in line]
     for line in errors[:1]:
         click.echo(f"         {line}")
     click.echo(f"the broker logged that {len(errors)} times; due were {due}")
     return not {*due} <= {*received}
+
+
+def configure(cluster: Cluster, known: list[str], *settings: str) -> None:
+    """Sets these for the group, each as NAME=VALUE."""
+    words = ["--alter", "--entity-type", "groups", "--entity-name", GROUP]
+    cluster.run_tool(N1, CONFIGURE, *known, *words, "--add-config", ",".join(settings))
 
 
 def take(consumers: ExitStack, cluster: Cluster, server: str, count: int, *, accepted: int) -> None:
@@ -103,7 +104,12 @@ def move_start(
         moved = "retention moves the log start"
         until(lambda: f"{TOPIC}:0:5" in partition.ask(*asked), moved, RETENTION_S)
         return
-    wanted = {"topic": TOPIC, "partition": 0, "offset": 5}
+    delete_before(cluster, partition, folder, 5)
+
+
+def delete_before(cluster: Cluster, partition: Partition, folder: Path, offset: int) -> None:
+    """Deletes the records before that offset, where the log then starts."""
+    wanted = {"topic": TOPIC, "partition": 0, "offset": offset}
     file = folder / "delete.json"
     file.write_text(json.dumps({"partitions": [wanted], "version": 1}), encoding="utf-8")
     partition.ask("DeleteRecordsCommand", N1, "--offset-json-file", str(file))

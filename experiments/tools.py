@@ -214,6 +214,13 @@ class Partition:
         said = self.ask("TopicCommand", asking, "--describe", "--topic", TOPIC)
         return next((line.strip() for line in said.splitlines() if "Leader: " in line), "")
 
+    def describe_group(self, group: str, *, asking: str) -> None:
+        """Prints what Kafka's own command says of a share group."""
+        words = ("--describe", "--group", group)
+        for line in self.ask("consumer.group.ShareGroupCommand", asking, *words).splitlines():
+            if line.strip() and "StatusConsoleListener" not in line:
+                click.echo(f"         {line.strip()}")
+
     def produce(self, leader: str, *, acks: int) -> subprocess.Popen[str]:
         """Begins to produce one record."""
         file = self._cluster.directory / "producer.properties"

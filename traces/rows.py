@@ -22,11 +22,15 @@ from numpy.typing import NDArray
 
 from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
+    ACKNOWLEDGEMENTS,
     CALLBACKS,
     FAIL,
     LOG_OPERATIONS,
     NOT_COMMITTED,
     OK,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
     Annotation,
     History,
     Operation,
@@ -111,6 +115,10 @@ class Rows(NamedTuple):
     """
     offsets: Ints
     returned: pa.Array
+    more: Ints | None = None
+    """Beside `offsets`: of a share poll the delivery counts (NULL: not told), of an acknowledgement
+    its types, as places in ACKNOWLEDGEMENTS. None: the history has neither.
+    """
     meanings: tuple[Any, ...] | None = None
     objects: History | None = None
     """The operations, where they were read as such; they have the lines."""
@@ -122,13 +130,14 @@ def taken(rows: Rows, at: Ints) -> Rows:
     columns: dict[str, Any] = {
         name: column._replace(codes=column.codes[at]) if isinstance(column, Words) else column[at]
         for name, column in rows._asdict().items()
-        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets")
+        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets", "more")
     }
     return rows._replace(
         **columns,
         value=rows.value.take(pa.array(at)),
         splits=np.concatenate(([0], np.cumsum(counts))),
         offsets=rows.offsets[places],
+        more=None if rows.more is None else rows.more[places],
         returned=rows.returned.take(pa.array(places)),
     )
 
@@ -161,6 +170,7 @@ def _of_operations(history: History) -> Rows:
     keys: list[str | None] = []
     at: tuple[list[int | None], list[int | None]] = ([], [])
     counts, offsets, returned = [0], list[int | None](), array("q")
+    more: array[int] | None = None
     value, numbers = array("q"), dict[Hashable, int]()
     for each in history.operations:
         is_append = each.f == "append"
@@ -169,6 +179,15 @@ def _of_operations(history: History) -> Rows:
             for place, record in each.result:
                 offsets.append(place)
                 returned.append(numbers.setdefault(record, len(numbers)))
+        elif each.f in SHARE_OPERATIONS:
+            more = more or array("q", [NULL] * len(returned))
+            polled = each.f == SHARE_POLL
+            for place, *record in (each.result or ()) if polled else each.argument[1]:
+                offsets.append(place)
+                returned.append(numbers.setdefault(record[0], len(numbers)) if polled else NULL)
+                count = record[1] if polled else ACKNOWLEDGEMENTS.index(record[0])
+                more.extend([NULL] * (len(returned) - len(more) - 1))
+                more.append(NULL if count is None else count)
         for key, offset, end in _places(each):
             of.append(each)
             keys.append(key)
@@ -207,13 +226,16 @@ def _of_operations(history: History) -> Rows:
         splits=splits,
         offsets=_offsets(offsets, reader),
         returned=pa.array(np.array(returned, np.int64)),
+        more=None
+        if more is None
+        else np.array(more + array("q", [NULL] * (len(returned) - len(more))), np.int64),
         meanings=tuple(numbers),
         objects=history,
     )
 
 
 ENDS: Final = ("latest", "earliest")
-_ANSWERED: Final = ("fetch", "assign", "subscribe")
+_ANSWERED: Final = ("fetch", "assign", "subscribe", SHARE_POLL)
 _SAME: Final = ("process", "invoked")
 _SAME_WORDS: Final = ("f", "outcome", "isolation", "mark", "error")
 
@@ -227,6 +249,8 @@ def _places(each: Operation) -> Sequence[_Place]:
         return ((each.key, each.result if each.outcome == OK else None, None),)
     if each.f == "fetch":
         return ((each.key, each.argument, each.end),)
+    if each.f in SHARE_OPERATIONS:
+        return ((each.key, None, None),)
     if each.f in ENDS:
         return ((each.key, None, each.result),)
     if each.f in OFFSETS:
@@ -241,7 +265,10 @@ def _places(each: Operation) -> Sequence[_Place]:
 def _group(each: Operation) -> Any:
     if each.f == "committed":
         return each.argument
-    return each.argument[0] if each.f in (*CALLBACKS, *OFFSETS, "leave") else None
+    if each.f == SHARE_POLL:
+        return each.argument
+    named = (*CALLBACKS, *OFFSETS, "leave", ACKNOWLEDGE)
+    return each.argument[0] if each.f in named else None
 
 
 def _offsets(
@@ -285,7 +312,7 @@ def history_of(rows: Rows, chosen: Ints | None = None) -> History:
 def numbered(operation: Ints, f: Words) -> Ints:
     """Of each row, the number of its operation of the contract."""
     new = np.concatenate(([True], operation[1:] != operation[:-1]))
-    return np.cumsum(new | f.any_of(LOG_OPERATIONS)) - 1
+    return np.cumsum(new | f.any_of((*LOG_OPERATIONS, *SHARE_OPERATIONS))) - 1
 
 
 def _operation(
@@ -306,6 +333,20 @@ def _operation(
         told = {"key": rows.key.word(row), "result": shown if rows.answered[row] else None}
         for name, column in (("argument", rows.offset), ("to", rows.to), ("end", rows.end)):
             told[name] = None if column[row] == NULL else int(column[row])
+    elif f in SHARE_OPERATIONS:
+        assert rows.more is not None
+        begin, end = rows.splits[row], rows.splits[row + 1]
+        columns = (rows.offsets[begin:end].tolist(), values[1][begin:end])
+        further = rows.more[begin:end].tolist()
+        group_name = rows.group.word(row)
+        told = {"key": rows.key.word(row), "argument": group_name}
+        if f == SHARE_POLL:
+            counts = [None if each == NULL else each for each in further]
+            polled = tuple(zip(*columns, counts, strict=True))
+            told["result"] = polled if rows.answered[row] else None
+        else:
+            kinds = [ACKNOWLEDGEMENTS[each] for each in further]
+            told["argument"] = (group_name, tuple(zip(columns[0], kinds, strict=True)))
     elif f in LOG_OPERATIONS:
         end = int(rows.end[row])
         told = {"key": rows.key.word(row), "result": None if end == NULL else end}

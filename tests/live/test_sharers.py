@@ -26,6 +26,7 @@ from kraftcheck.kafka.live.library import (
 from kraftcheck.kafka.live.sharers import Member
 from kraftcheck.traces.checkers.shares import shares_of
 from kraftcheck.traces.formats import jsonlines
+from kraftcheck.traces.rows import rows_of
 
 ONE, TWO = Shown(0, 7, 1, b"41"), Shown(0, 8, 1, b"42")
 
@@ -115,7 +116,7 @@ def test_what_a_commit_sends_ends_with_it(tmp_path: Path) -> None:
         ("invoke", "leave", None, None),
         ("ok", "leave", None, None),
     ]
-    assert shares_of(jsonlines.read(tmp_path / HISTORY)) is not None
+    assert shares_of(rows_of(jsonlines.read(tmp_path / HISTORY))) is not None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Drive Kafka's share partition, and find faults in it and in the host.
+"""Drive Kafka's share partition and share coordinator, and find faults in them and in the host.
 
 Each fault is found at its step, by name (docs/reference/witness-classes.md).
 """
@@ -24,7 +24,10 @@ HOST = Path(jars.__file__).parent / "java" / "shares"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "witness"
 CELL = "org/apache/kafka/server/share/fetch/InFlightState.java"
 PARTITION = "kafka/server/share/SharePartition.java"
+SHARD = "org/apache/kafka/coordinator/share/ShareCoordinatorShard.java"
+COMBINER = "org/apache/kafka/coordinator/share/PersisterStateBatchCombiner.java"
 HOSTED = "kafka/server/share/Leader.java"
+STATES = "org/apache/kafka/coordinator/common/runtime/ShareStates.java"
 WRITTEN = "HandleWriteShareGroupStateResponse HandleGiveUpWrite"
 
 PLANTS = [
@@ -35,16 +38,6 @@ PLANTS = [
         "false",
         "HandleLockTimeout HandleSessionEnd HandleShareAcknowledge",
         ".state: recorded",
-    ),
-    Plant(
-        "a lock that expires during a write is forgotten",  # KAFKA-19476
-        CELL,
-        "acquisitionLockTimeoutTask != null && acquisitionLockTimeoutTask.hasExpired()",
-        "false",
-        WRITTEN,
-        ".expired: recorded",
-        run=7,
-        moves=400,
     ),
     Plant(
         "a failed write leaves the record without its holder",
@@ -74,8 +67,34 @@ PLANTS = [
         run=2,
         moves=400,
     ),
+    Plant(
+        "a read of share state is not recorded",  # KAFKA-17796
+        SHARD,
+        "if (leaderEpoch == -1 ||",
+        "if (leaderEpoch != -1 ||",
+        "HandleReadShareGroupState",
+        "after.log",
+    ),
+    Plant(
+        "the lower delivery count is stored",
+        COMBINER,
+        "int deltaCount = Short.compare(b1.deliveryCount(), b2.deliveryCount());",
+        "int deltaCount = Short.compare(b2.deliveryCount(), b1.deliveryCount());",
+        "HandleWriteShareGroupState",
+        "after.log",
+        run=3,
+        moves=400,
+    ),
 ]
 HOSTS = [
+    Plant(
+        "the host stores no incarnations",
+        STATES,
+        '"incarnation", mark',
+        '"incarnation", 0',
+        "HandleReadShareGroupState",
+        "after.log",
+    ),
     Plant(
         "the host reads no transitions",
         HOSTED,
@@ -99,7 +118,7 @@ ALL = [*PLANTS, *HOSTS]
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp
-    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server")
+    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server", "kafka-share-coordinator")
     classes = compiled(PLANTS, texts, folder("plant"), SHARE_LEADERS.protocol.name)
     classes += compiled(HOSTS, HOST, folder("host"), SHARE_LEADERS.protocol.name)
     return seen(ALL, SHARE_LEADERS, classes, folder("plants"))

@@ -36,7 +36,13 @@ from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
-from kraftcheck.traces.checkers.shares import as_fetches, judged as of_shares, sent_in, shares_of
+from kraftcheck.traces.checkers.shares import (
+    as_fetches,
+    earliest_in,
+    judged as of_shares,
+    sent_in,
+    shares_of,
+)
 from kraftcheck.traces.checkers.transactions import Transactions, transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
@@ -119,13 +125,13 @@ def check_log(
     rows = rows_of(history)
     unit = SECOND.get(rows.time_unit)
     real_time = rows.objects is None or rows.objects.real_time
-    sharing = None if rows.objects is None else shares_of(rows.objects)
+    sharing = shares_of(rows)
     share_complete = complete
     if sharing is not None:
         if not rows.f.are("fetch").any():
             # Only share groups read, and what they left out is judged with them.
             complete = False
-        rows = rows_of(as_fetches(sharing.history))
+        rows = as_fetches(rows)
     once, logs, transactions = rows, rows, None
     if rows.objects is not None or gaps:  # Only histories with gaps have transactions.
         told = history_of(rows)
@@ -151,14 +157,14 @@ def check_log(
         among = _of_groups(members, promise, configuration, unit, level, groups, real_time)
         report = _with(report, among, len(members.spans.place))
     if sharing is not None:
-        sharing = sharing._replace(sent=sent_in(once, logs))
+        sharing = sharing._replace(sent=sent_in(once, logs), earliest=earliest_in(once))
         among = of_shares(
             *(sharing, promise, configuration, unit),
             level=level,
             complete=share_complete,
             real_time=real_time,
         )
-        report = _with(report, among, sum(map(len, sharing.records.values())))
+        report = _with(report, among, sharing.size)
     return report
 
 

@@ -1,15 +1,16 @@
 """Share groups against what was promised: is each record delivered, and is what is done done?
 
-    shares_of(history)            a `Shares`, or None: no share group is told of
+    shares_of(rows)               a `Shares`, or None: no share group is told of
     judged(shares, promise, ...)  an `Across`
-    as_fetches(history)           the history for the checkers of logs: deliveries as fetches
+    as_fetches(rows)              the history for the checkers of logs: deliveries as fetches
 
 Each record of a group is an object (`Record`): *available*, *acquired* by a member, or *done*. A
 delivery acquires it; a lock may end at any time; an acknowledgement that was answered without an
 error is its holder's, or came after the record was done (an acknowledgement before the start offset
 of the share partition is answered without an error). One without an answer may finish the record at
 any time after it was sent, or never. The search for a linearization (search.py) decides whether an
-order of these explains a record; most have one delivery and one acknowledgement, and need none.
+order of these explains a record. Most records have one delivery and one final acknowledgement; they
+are *plain*, need no search, and stay columns.
 
     acked-redelivered      no order does: the record was done before a poll that shows it was sent
     foreign-ack-accepted   no order does, for another reason: its holder had lost it
@@ -19,15 +20,16 @@ What needs the clock (locks, stalls) is left out of a history without one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, Level, Promise
-from kraftcheck.traces.checkers.columns import indices
+from kraftcheck.traces.checkers.columns import Flags, Ints, indices, pairs
 from kraftcheck.traces.checkers.findings import (
     Across,
     Broken,
@@ -42,6 +44,7 @@ from kraftcheck.traces.collection import no_collection
 from kraftcheck.traces.history import (
     ACCEPT,
     ACKNOWLEDGE,
+    ACKNOWLEDGEMENTS,
     FAIL,
     INDETERMINATE,
     OK,
@@ -50,11 +53,12 @@ from kraftcheck.traces.history import (
     RENEW,
     SHARE_OPERATIONS,
     SHARE_POLL,
+    Annotation,
     History,
     HistoryError,
     Operation,
 )
-from kraftcheck.traces.rows import NULL, Rows
+from kraftcheck.traces.rows import NEVER, NULL, Rows, Words, places_of, rows_of
 
 SHARES: Final = {
     "acked-redelivered": "a record was delivered after its ACCEPT or REJECT had succeeded",
@@ -104,111 +108,300 @@ class Delivery(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A record that was written for certain."""
+    """The records that were written for certain, in the order of their offsets."""
 
-    key: str | None
-    offset: int
-    since: int
+    key: Words
+    offset: Ints
+    since: Ints
     """From when on it could be read; EVER: not known, since its transaction decides."""
-    operation: int
+    operation: Ints
+
+    def of(self, key: str | None) -> Ints:
+        """The places of those of a partition."""
+        code = NULL if key is None else self.key.names.index(key)
+        return indices(self.key.codes == code)
 
 
 Place = tuple[Any, str | None]
 """A group and a partition."""
 
 
+class Shown(NamedTuple):
+    """What members were shown of one partition."""
+
+    offset: Ints
+    """Of each record, ascending."""
+    first: Ints
+    """When the first poll that shows it returned."""
+    polls: Ints
+    """When polls that show any returned, ascending."""
+
+
+NOTHING: Final = Shown(*(np.empty(0, np.int64),) * 3)
+
+
+NONE_SENT: Final = Sent(Words(NOTHING.offset, ()), *NOTHING)
+
+
 class Shares(NamedTuple):
     """What the members of share groups were shown, record by record."""
 
-    history: History
+    annotations: tuple[Annotation, ...]
     records: dict[Place, dict[int, list[Delivery]]]
-    """Deliveries in the order of their polls' invocations."""
+    """Deliveries of the records that are not plain, in the order of their polls' invocations."""
+    shown: dict[Place, Shown]
     trouble: dict[int, list[int]]
     """When a member closed, or sent what did not succeed: it may have lost its session."""
-    polls: dict[Any, list[tuple[int, int]]]
-    """Of each group, when polls that were answered began and ended."""
-    sent: tuple[Sent, ...] = ()
+    polls: dict[Any, int]
+    """Of each group, when its last answered poll began."""
+    sent: Sent = NONE_SENT
+    earliest: Mapping[str | None, int] = {}
+    """The largest start of each log that a client was told."""
+
+    @property
+    def size(self) -> int:
+        """The number of records that were shown."""
+        return sum(len(each.offset) for each in self.shown.values())
 
     @property
     def keys(self) -> tuple[str | None, ...]:
         """The partitions whose records were written for certain."""
-        return tuple(dict.fromkeys(each.key for each in self.sent))
+        codes = np.unique(self.sent.key.codes).tolist()
+        return tuple(None if each == NULL else self.sent.key.names[each] for each in codes)
+
+
+class _Items(NamedTuple):
+    """Deliveries, or acknowledgements, of records: the row of each, and what is said of it."""
+
+    row: Ints
+    offset: Ints
+    more: Ints
+
+    def taken(self, at: Any) -> _Items:
+        return _Items(*(each[at] for each in self))
+
+
+def _items(rows: Rows, at: Ints) -> _Items:
+    assert rows.more is not None
+    places, counts = places_of(rows, at)
+    return _Items(np.repeat(at, counts), rows.offsets[places], rows.more[places])
 
 
 @no_collection()
-def shares_of(history: History) -> Shares | None:
+def shares_of(rows: Rows) -> Shares | None:
     """Collect deliveries and their acknowledgements, record by record.
 
     Raises:
         HistoryError: A member of two groups, or an acknowledgement of what was never delivered.
     """
-    if not any(each.f in SHARE_OPERATIONS for each in history.operations):
+    sharing = rows.f.any_of(SHARE_OPERATIONS)
+    if not sharing.any():
         return None
-    groups: dict[int, Any] = {}
-    records: dict[Place, dict[int, list[Delivery]]] = {}
+    poll, ack = rows.f.are(SHARE_POLL), rows.f.are(ACKNOWLEDGE)
+    # A client has records when a poll returns, and acknowledges from then on.
+    moment = np.where(poll & (rows.completed != NEVER), rows.completed, rows.invoked)
+    _refuse_two_groups(rows, indices(sharing), moment)
+    good = indices(poll & rows.outcome.are(OK) & (rows.completed != NEVER))
+    given, acks = _items(rows, good), _items(rows, indices(ack))
+    place = rows.group.codes * (len(rows.key.names) + 1) + rows.key.codes + 1
+    record, number = _numbered(place, given, acks)
+    plain = _plain(rows, given, acks, record, number, moment)
+
+    def name(row: int) -> Place:
+        return rows.group.word(row), rows.key.word(row)
+
+    shown: dict[Place, Shown] = {}
+    first = np.full(number, EVER)
+    np.minimum.at(first, record[0], rows.completed[given.row])
+    for row in _firsts(place, good[np.lexsort((rows.number[good], moment[good]))]).tolist():
+        if rows.key.codes[row] != NULL:
+            mine = indices(place[given.row] == place[row])
+            of, at = np.unique(record[0][mine], return_index=True)
+            offset, times = given.offset[mine][at], np.unique(rows.completed[given.row[mine]])
+            shown[name(row)] = Shown(offset, first[of], times)
+    records: dict[Place, dict[int, list[Delivery]]] = {each: {} for each in shown}
+    _collect(
+        rows, records, given.taken(~plain[record[0]]), acks.taken(~plain[record[1]]), moment, name
+    )
     trouble: dict[int, list[int]] = {}
-    polls: dict[Any, list[tuple[int, int]]] = {}
+    for row in indices(~rows.outcome.are(OK) | rows.f.any_of(("leave", "crash"))).tolist():
+        trouble.setdefault(int(rows.process[row]), []).append(int(rows.invoked[row]))
+    polls: dict[Any, int] = {}
+    for row in _firsts(rows.group.codes, good[np.argsort(-rows.invoked[good], kind="stable")]):
+        polls[rows.group.word(row)] = int(rows.invoked[row])
+    return Shares(rows.annotations, records, shown, trouble, polls)
+
+
+def _firsts(of: Ints, at: Ints) -> Ints:
+    """Of these rows, the first one with each value, in their order."""
+    return at[np.sort(np.unique(of[at], return_index=True)[1])]
+
+
+def _refuse_two_groups(rows: Rows, at: Ints, moment: Ints) -> None:
+    if len(np.unique(pairs(rows.process, rows.group)[at])) == len(np.unique(rows.process[at])):
+        return
+    groups: dict[int, Any] = {}
+    for row in at[np.lexsort((rows.number[at], moment[at]))].tolist():
+        process, group = int(rows.process[row]), rows.group.word(row)
+        if groups.setdefault(process, group) != group:
+            what = f"process {process} is a member of {groups[process]} and of {group}"
+            raise HistoryError(rows.source, int(rows.line[row]), what)
+
+
+def _numbered(place: Ints, given: _Items, acks: _Items) -> tuple[tuple[Ints, Ints], int]:
+    """Of each delivery and acknowledgement, the number of its record, and how many there are."""
+    where = place[np.concatenate((given.row, acks.row))]
+    offset = np.concatenate((given.offset, acks.offset))
+    order = np.lexsort((offset, where))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(where[order]) != 0) | (np.diff(offset[order]) != 0)
+    record = np.empty(len(order), np.int64)
+    record[order] = np.cumsum(new) - 1
+    return (record[: len(given.row)], record[len(given.row) :]), int(new.sum())
+
+
+def _plain(
+    rows: Rows,
+    given: _Items,
+    acks: _Items,
+    record: tuple[Ints, Ints],
+    number: int,
+    moment: Ints,
+) -> Flags:
+    """Whether a record has one delivery, its first, and a final acknowledgement that succeeded."""
+    counts = [np.bincount(each, minlength=number) for each in record]
+    at = np.zeros((2, number), np.int64)
+    at[0, record[0]], at[1, record[1]] = np.arange(len(record[0])), np.arange(len(record[1]))
+    found: Flags = (counts[0] == 1) & (counts[1] == 1)
+    mine = indices(found)
+    delivery, ack = given.taken(at[0, mine]), acks.taken(at[1, mine])
+    begun, ended = moment[delivery.row], moment[ack.row]
+    earlier = (begun < ended) | (
+        (begun == ended) & (rows.number[delivery.row] < rows.number[ack.row])
+    )
+    found[mine] = (
+        earlier
+        & (delivery.more <= 1)
+        & (rows.process[delivery.row] == rows.process[ack.row])
+        & rows.outcome.are(OK)[ack.row]
+        & np.isin(ack.more, [ACKNOWLEDGEMENTS.index(each) for each in FINAL])
+    )
+    return found
+
+
+def _collect(
+    rows: Rows,
+    records: dict[Place, dict[int, list[Delivery]]],
+    given: _Items,
+    acks: _Items,
+    moment: Ints,
+    name: Callable[[int], Place],
+) -> None:
+    """Puts deliveries, and the acknowledgements of each, into `records`."""
+    row, offset, more = (np.concatenate(each) for each in zip(given, acks, strict=True))
+    order = np.lexsort((rows.number[row], moment[row]))
     latest: dict[tuple[int, str | None, int], Delivery] = {}
-    for each in sorted(history.operations, key=_known_from):
-        if each.outcome != OK or each.f in ("leave", "crash"):
-            trouble.setdefault(each.process, []).append(each.invoked)
-        if each.f not in SHARE_OPERATIONS:
-            continue
-        group = each.argument if each.f == SHARE_POLL else each.argument[0]
-        if groups.setdefault(each.process, group) != group:
-            what = f"process {each.process} is a member of {groups[each.process]} and of {group}"
-            raise HistoryError(history.source, each.line, what)
-        if each.f == SHARE_POLL and each.outcome == OK and each.completed is not None:
-            polls.setdefault(group, []).append((each.invoked, each.completed))
-            place = records.setdefault((group, each.key), {}) if each.key is not None else {}
-            for offset, _, count in each.result or ():
-                times = (each.invoked, each.completed)
-                found = Delivery(*times, each.process, count, each.index, [])
-                place.setdefault(offset, []).append(found)
-                latest[each.process, each.key, offset] = found
-        elif each.f == ACKNOWLEDGE:
-            completed = EVER if each.completed is None else each.completed
-            for offset, kind in each.argument[1]:
-                mine = latest.get((each.process, each.key, offset))
-                if mine is None:
-                    what = f"process {each.process} acknowledges offset {offset} of {each.key}"
-                    raise HistoryError(
-                        history.source, each.line, f"{what}, which it was never shown"
-                    )
-                times = (each.invoked, completed)
-                mine.acks.append(Ack(*times, kind, each.outcome, each.index))
-    for place in records.values():
-        for deliveries in place.values():
+    for at, place, extra in zip(
+        *(each[order].tolist() for each in (row, offset, more)), strict=True
+    ):
+        process, key = int(rows.process[at]), rows.key.word(at)
+        invoked, completed, index = (
+            int(each[at]) for each in (rows.invoked, rows.completed, rows.number)
+        )
+        if rows.f.word(at) == SHARE_POLL:
+            count = None if extra == NULL else extra
+            found = Delivery(invoked, completed, process, count, index, [])
+            records[name(at)].setdefault(place, []).append(found)
+            latest[process, key, place] = found
+        else:
+            mine = latest.get((process, key, place))
+            if mine is None:
+                what = f"process {process} acknowledges offset {place} of {key}"
+                what += ", which it was never shown"
+                raise HistoryError(rows.source, int(rows.line[at]), what)
+            kind, outcome = ACKNOWLEDGEMENTS[extra], rows.outcome.word(at)
+            completed = EVER if completed == NEVER else completed
+            mine.acks.append(Ack(invoked, completed, kind, outcome, index))
+    for of in records.values():
+        for deliveries in of.values():
             deliveries.sort(key=lambda each: (each.invoked, each.completed, each.operation))
-    return Shares(history, records, trouble, polls)
 
 
-def sent_in(rows: Rows, settled: Rows) -> tuple[Sent, ...]:
+def sent_in(rows: Rows, settled: Rows) -> Sent:
     """The records that were written for certain, in the order of their offsets.
 
     settled: the same columns, as seen by who reads only what is committed.
     """
-    known = settled.f.are("append") & settled.outcome.are(OK) & (settled.offset != NULL)
-    at = indices(known)
+    at = indices(settled.f.are("append") & settled.outcome.are(OK) & (settled.offset != NULL))
+    at = at[np.argsort(settled.offset[at], kind="stable")]
     since = np.where(rows.txn[at] == NULL, rows.completed[at], EVER)
-    columns = (settled.offset[at], since, settled.number[at])
-    keys = map(settled.key.word, at.tolist())
-    found = zip(keys, *(each.tolist() for each in columns), strict=True)
-    return tuple(sorted((Sent(*each) for each in found), key=lambda each: each.offset))
+    key = settled.key._replace(codes=settled.key.codes[at])
+    return Sent(key, settled.offset[at], since, settled.number[at])
 
 
-def _known_from(each: Operation) -> tuple[int, int]:
-    """A client has records when a poll returns, and acknowledges from then on."""
-    moment = each.completed if each.f == SHARE_POLL else each.invoked
-    return (each.invoked if moment is None else moment, each.index)
+def earliest_in(rows: Rows) -> dict[str | None, int]:
+    """The largest start of each log that a client was told."""
+    found: dict[str | None, int] = {}
+    for row in indices(rows.f.are("earliest") & (rows.end != NULL)).tolist():
+        key = rows.key.word(row)
+        found[key] = max(found.get(key, 0), int(rows.end[row]))
+    return found
 
 
 @no_collection()
-def as_fetches(history: History) -> History:
+def as_fetches(rows: Rows) -> Rows:
     """Replace the first poll that shows a record by a fetch of a process of its own.
 
     A share group delivers in any order, and again.
     """
+    if rows.objects is not None:
+        return rows_of(_operations_as_fetches(rows.objects))
+    sharing = rows.f.any_of(SHARE_OPERATIONS)
+    mine = np.isin(rows.process, np.unique(rows.process[sharing]))
+    kept = indices(~(sharing | (mine & rows.f.are("leave"))))
+    polls = indices(rows.f.are(SHARE_POLL))
+    place, counts = places_of(rows, polls)
+    poll = np.repeat(polls, counts)
+    values = rows.returned.take(pa.array(place)).dictionary_encode().indices.to_numpy()
+    order = np.lexsort((values, rows.offsets[place], rows.key.codes[poll]))
+    new = np.ones(len(order), np.bool_)
+    for each in (values, rows.offsets[place], rows.key.codes[poll]):
+        new[1:] &= each[order[1:]] == each[order[:-1]]
+    new[1:] = ~new[1:]
+    first = np.sort(order[new])
+    row = np.concatenate((kept, poll[first]))
+    start = np.concatenate((rows.splits[kept], place[first]))
+    length = np.concatenate((np.diff(rows.splits)[kept], np.ones(len(first), np.int64)))
+    order = np.argsort(row, kind="stable")
+    row, start, length = row[order], start[order], length[order]
+    fetched = indices(order >= len(kept))
+    splits = np.concatenate(([0], np.cumsum(length)))
+    places = np.repeat(start - splits[:-1], length) + np.arange(splits[-1])
+    columns: dict[str, Any] = {
+        name: column._replace(codes=column.codes[row]) if isinstance(column, Words) else column[row]
+        for name, column in rows._asdict().items()
+        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets", "more")
+    }
+    names = (*dict.fromkeys((*rows.f.names, "fetch")),)
+    columns["f"] = Words(columns["f"].codes, names)
+    columns["f"].codes[fetched] = names.index("fetch")
+    free = int(max(rows.process.max(), rows.operation.max())) + 1
+    for each in ("process", "operation"):
+        columns[each][fetched] = free + 1 + np.arange(len(fetched))
+    columns["offset"][fetched] = rows.offsets[start[fetched]]
+    columns["answered"][fetched] = True
+    return rows._replace(
+        **columns,
+        value=rows.value.take(pa.array(row)),
+        splits=splits,
+        offsets=rows.offsets[places],
+        returned=rows.returned.take(pa.array(places)),
+        more=None,
+    )
+
+
+def _operations_as_fetches(history: History) -> History:
+    """The same of operations, which alone tell of transactions."""
     free = max((max(each.process, each.group) for each in history.operations), default=0) + 1
     sharing = {each.process for each in history.operations if each.f in SHARE_OPERATIONS}
     found: list[Operation] = []
@@ -493,22 +686,25 @@ def _foreign(deliveries: Sequence[Delivery]) -> tuple[Ack, Delivery]:
 
 def _unread(s: Shares, c: Configuration, lock: int | None) -> Iterator[tuple[str, Evidence]]:
     """Records that no member was shown, or not often enough."""
-    first: dict[str | None, int] = {}
-    for each in s.history.operations:
-        if each.f == "earliest" and each.result is not None:
-            first[each.key] = max(first.get(each.key, 0), each.result)
-    groups = {group for group, _ in s.records} | set(s.polls)
+    groups = {group for group, _ in s.shown} | set(s.polls)
     for group in sorted(groups, key=str):
-        low = {key: max(first.get(key, 0), _begin(s, group, key, c)) for key in s.keys}
-        for sent in s.sent:
-            key, offset = sent.key, sent.offset
-            if offset >= low[key] and offset not in s.records.get((group, key), ()):
-                said = f"offset {offset} was never shown to a member of share group {group}"
-                yield "skipped-record", ((sent.operation,), said, key)
+        missing = np.zeros(len(s.sent.offset), np.bool_)
+        for key in s.keys:
+            low = max(s.earliest.get(key, 0), _begin(s, group, key, c))
+            at = s.sent.of(key)
+            offsets = s.sent.offset[at]
+            known = s.shown.get((group, key), NOTHING).offset
+            missing[at] = (offsets >= low) & ~np.isin(offsets, known)
+        for at in indices(missing).tolist():
+            said = f"offset {s.sent.offset[at]} was never shown to a member of share group {group}"
+            key = s.sent.key.word(at)
+            yield "skipped-record", ((int(s.sent.operation[at]),), said, key)
     for (group, key), records in s.records.items():
-        end = max((begun for begun, _ in s.polls[group]), default=-EVER)
+        end = s.polls.get(group, -EVER)
         for offset, deliveries in records.items():
-            if offset >= first.get(key, 0) and _given_up(deliveries, c.delivery_limit, lock, end):
+            if offset >= s.earliest.get(key, 0) and _given_up(
+                deliveries, c.delivery_limit, lock, end
+            ):
                 said = f"offset {offset} was given back and never shown again"
                 yield "undelivered-archived", ((deliveries[-1].operation,), said, key)
 
@@ -532,35 +728,39 @@ def _stalled(s: Shares, c: Configuration, within: int) -> Iterator[Evidence]:
     for group, key in sorted(
         ((group, key) for group in s.polls for key in s.keys), key=lambda each: str(each)
     ):
-        records, low = s.records.get((group, key), {}), _begin(s, group, key, c)
-        shown = {offset: min(d.completed for d in each) for offset, each in records.items()}
-        told_at = sorted({d.completed for each in records.values() for d in each})
-        end = max((begun for begun, _ in s.polls[group]), default=-EVER)
-        wanted = [one for one in s.sent if one.key == key and one.offset >= low]
-        for since, until in pairwise([-EVER, *(at for at in told_at if at < end), end]):
+        known, low = s.shown.get((group, key), NOTHING), _begin(s, group, key, c)
+        end = s.polls[group]
+        wanted = s.sent.of(key)
+        wanted = wanted[s.sent.offset[wanted] >= low]
+        offset, since_of = s.sent.offset[wanted], s.sent.since[wanted]
+        at = np.minimum(np.searchsorted(known.offset, offset), max(len(known.offset) - 1, 0))
+        shown = np.full(len(wanted), EVER)
+        if len(known.offset):
+            shown = np.where(known.offset[at] == offset, known.first[at], EVER)
+        times = [-EVER, *known.polls[known.polls < end].tolist(), end]
+        for since, until in pairwise(times):
             if until - since <= within:
                 continue
-            waits = (
-                one
-                for one in wanted
-                if shown.get(one.offset, EVER) >= until
-                and until - _calm(s, max(since, one.since), until) > within
-            )
-            first = min(waits, key=lambda one: one.since, default=None)
-            if first is not None:
+            begun = np.maximum(since_of, _calm(s, since, until))
+            waits = indices((shown >= until) & (until - begun > within))
+            if len(waits):
+                first = waits[np.argmin(since_of[waits])]
                 said = f"share group {group} was shown no record for {c.stall_s:g} s, though "
-                yield (first.operation,), f"{said}offset {first.offset} was there", key
+                said += f"offset {offset[first]} was there"
+                yield (int(s.sent.operation[wanted[first]]),), said, key
                 break
 
 
 def _begin(s: Shares, group: Any, key: str | None, c: Configuration) -> int:
     """From where on the group reads for certain: without `earliest`, from what it was shown."""
-    return 0 if c.reset == "earliest" else min(s.records.get((group, key), ()), default=EVER)
+    if c.reset == "earliest":
+        return 0
+    return int(s.shown.get((group, key), NOTHING).offset.min(initial=EVER))
 
 
 def _calm(s: Shares, since: int, until: int) -> int:
     """From when on no fault was under way."""
-    ends = (each.until or each.at for each in s.history.annotations if each.at < until)
+    ends = (each.until or each.at for each in s.annotations if each.at < until)
     return max([since, *ends])
 
 

@@ -38,7 +38,16 @@ from kraftcheck.traces.formats.text import (
     refuse_dense,
     shown,
 )
-from kraftcheck.traces.history import CALLBACKS, ISOLATIONS, MEMBER_OPERATIONS, HistoryError
+from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
+    ACKNOWLEDGEMENTS,
+    CALLBACKS,
+    ISOLATIONS,
+    MEMBER_OPERATIONS,
+    SHARE_OPERATIONS,
+    SHARE_POLL,
+    HistoryError,
+)
 from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, coded, numbered
 from kraftcheck.traces.values import name
 
@@ -91,6 +100,10 @@ _PLACES: Final = msgspec.json.Decoder(list[tuple[dict[str, int | None]]])
 _PROGRESS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[Value, int]]]])
 _KEYS: Final = msgspec.json.Decoder(list[list[Value]])
 _OF_GROUP: Final = msgspec.json.Decoder(list[tuple[str, list[Value] | None]])
+_SHARED: Final = msgspec.json.Decoder(
+    list[tuple[str, dict[str, list[tuple[int, Value, int]]] | None]]
+)
+_ACKS: Final = msgspec.json.Decoder(list[tuple[str, list[tuple[Value, int, str]]]])
 _OF_KEY: Final = msgspec.json.Decoder(list[tuple[Value, int | None]])
 
 
@@ -146,7 +159,7 @@ class _Part(NamedTuple):
     end: list[int] | None = None
     answered: list[int] | None = None
     value: list[Value] | None = None
-    shown: list[int] | None = None
+    shown: Sequence[int] | None = None
     """How many records; missing columns tell nothing."""
     mapped: bool = False
     """Whether the keys are those of maps, which are strings."""
@@ -175,7 +188,7 @@ class _Reader:
         self.nemesis: dict[int, Event] = {}
         self.columns: dict[str, list[Ints]] = {}
         self.values: tuple[list[pa.Array], list[pa.Array]] = ([], [])
-        self.records: tuple[list[int], list[Value]] = ([], [])
+        self.records: tuple[list[int], list[Value | None], list[int]] = ([], [], [])
         self.numbers: dict[str, dict[Any, int]] = {}
         self.known: set[Value] = set()
         self.told: set[str] = set()
@@ -217,7 +230,12 @@ class _Reader:
         _usual(all(map(lt, known, known[1:])))
         self.last_index = known[-1]
         client = self.of["client"] == 1
-        self.begun, self.ended = self._paired(np.flatnonzero(client), kept)
+        acks = client & self._verbs().any_of((ACKNOWLEDGE,))
+        self.begun, self.ended = self._paired(np.flatnonzero(client & ~acks), kept)
+        if acks.any():
+            begun, ended = self._by_value(np.flatnonzero(acks))
+            order = np.argsort(found := np.concatenate((self.begun, begun)))
+            self.begun, self.ended = found[order], np.concatenate((self.ended, ended))[order]
         _usual(self.nemesis.keys() >= set(self.of["at"][~client].tolist()))
         left = self.begun[:0] if last else self.begun[self.ended == NULL]
         if not last:
@@ -334,6 +352,8 @@ class _Reader:
             for each in said
         }
         keys = [self._keys(part) for part in parts]
+        shown_of = np.maximum(_column(parts, "shown", np.arange(len(order))), 0)
+        places = _moved(shown_of, order)
         groups = self._coded("group", [each for part in parts for each in _of(part.group, part)])
         found |= {
             "f": self.of["verb"][begun],
@@ -344,16 +364,17 @@ class _Reader:
             "process": self.of["process"][begun],
             "key": np.concatenate((*keys, np.empty(0, np.int64)))[order],
             "group": groups[order],
-            "shown": np.maximum(_column(parts, "shown", order), 0),
-            "offsets": np.array(self.records[0], np.int64),
+            "shown": shown_of[order],
+            "offsets": np.array(self.records[0], np.int64)[places],
+            "more": np.array(self._aligned()[2], np.int64)[places],
         }
         found |= {each: _column(parts, each, order) for each in ("offset", "to", "end", "answered")}
         for each, column in found.items():
             self.columns.setdefault(each, []).append(_packed(column))
         own = pa.array([each for part in parts for each in _of(part.value, part)])
         self.values[0].append(own.take(pa.array(order)))
-        self.values[1].append(pa.array(self.records[1]))
-        self.records = ([], [])
+        self.values[1].append(pa.array(self.records[1]).take(pa.array(places)))
+        self.records = ([], [], [])
 
     def _coded(self, column: str, words: Iterable[Hashable]) -> Ints:
         """Each word as its number in the column."""
@@ -374,14 +395,11 @@ class _Reader:
         order = np.argsort(column["begun"], kind="stable")
         if (order[1:] < order[:-1]).any():
             counts = column["shown"]
-            ends = np.cumsum(counts)
-            counts = counts[order]
-            first = np.repeat((ends - column["shown"])[order], counts)
-            places = first + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+            places = _moved(counts, order)
             returned = returned.take(pa.array(places))
-            column["offsets"] = column["offsets"][places]
+            column["offsets"], column["more"] = column["offsets"][places], column["more"][places]
             value = value.take(pa.array(order))
-            for each in set(column) - {"calls", "offsets"}:
+            for each in set(column) - {"calls", "offsets", "more"}:
                 if column[each].strides != (0,):
                     column[each] = column[each][order]
         begun, ended = column["begun"], column["ended"]
@@ -420,6 +438,7 @@ class _Reader:
             splits=np.concatenate(([0], np.cumsum(column["shown"]))).astype(np.int64),
             offsets=column["offsets"],
             returned=returned,
+            more=column["more"] if words["f"].any_of(SHARE_OPERATIONS).any() else None,
             f=words["f"],
             error=words["error"],
             mark=words["mark"],
@@ -466,13 +485,18 @@ class _Reader:
 
     # -- Which lines belong together (events.py: record)
 
+    def _verbs(self) -> Words:
+        """The verbs of the lines at hand."""
+        return Words(self.of["verb"], tuple(self.numbers.get("f", ())))
+
     def _paired(self, at: Ints, kept: int) -> tuple[Ints, Ints]:
         """By how deep within others each operation of a process is. kept: lines from before."""
         if not len(at):
             return at, at
-        verbs = Words(self.of["verb"], tuple(self.numbers.get("f", ())))
-        callback, member = verbs.any_of(CALLBACKS), verbs.any_of(MEMBER_OPERATIONS)
-        told, kinds = self.of["process"][at], self.of["kind"]
+        verbs, told = self._verbs(), self.of["process"][at]
+        callback = verbs.any_of(CALLBACKS)
+        member = verbs.any_of((*MEMBER_OPERATIONS, *SHARE_OPERATIONS))
+        kinds = self.of["kind"]
         _usual(not np.isin(told[at >= kept], self.retired).any())
         process = np.unique(told, return_inverse=True)[1].ravel()
         order = np.argsort(process, kind="stable")
@@ -506,6 +530,21 @@ class _Reader:
         calls = np.argsort(begun)
         return begun[calls], ended[calls]
 
+    def _by_value(self, at: Ints) -> tuple[Ints, Ints]:
+        """Acknowledgements, which end in any order: the last with its value ends."""
+        opened: dict[tuple[int, bytes], list[int]] = {}
+        ends: dict[int, int] = {}
+        for line in at.tolist():
+            each = self.lines[line]
+            name = (each.process, bytes(each.value))
+            if self.of["kind"][line] == KINDS["invoke"]:
+                opened.setdefault(name, []).append(line)
+                ends[line] = NULL
+            else:
+                _usual(opened.get(name))
+                ends[opened[name].pop()] = line
+        return np.array([*ends], np.int64), np.array([*ends.values()], np.int64)
+
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
@@ -519,6 +558,10 @@ class _Reader:
                 parts.append(self._sends(calls))
             elif f == "poll":
                 parts.append(self._polls(calls))
+            elif f == SHARE_POLL:
+                parts.append(self._share_polls(calls))
+            elif f == ACKNOWLEDGE:
+                parts.append(self._acks(calls))
             elif f in OFFSETS:
                 parts.append(_progress(calls, self._decoded(_PROGRESS, self.begun, calls)))
             elif f in OWN:
@@ -585,7 +628,7 @@ class _Reader:
             for each in ("from", "ends", "to")
         )
         rows: list[tuple[Any, ...]] = []
-        offsets, values = self.records
+        offsets, values, _ = self.records
         for call in calls:
             shown_of = told[call][0][1] if call in told else {}
             where, end, to = froms.get(call, {}), ends.get(call, {}), tos.get(call, {})
@@ -600,6 +643,63 @@ class _Reader:
         column = [[row[at] for row in rows] for at in range(7)]
         told_of = dict(zip(("offset", "to", "end", "answered", "shown"), column[2:], strict=True))
         return _Part(column[0], column[1], mapped=True, **told_of)
+
+    def _share_polls(self, calls: list[int]) -> _Part:
+        """A row for each key, or one."""
+        asked = self._decoded(_SHARED, self.begun, calls)
+        good, where = self._answered(calls)
+        told = dict(zip(where, self._decoded(_SHARED, self.ended, good), strict=True))
+        call_of: list[int] = []
+        keys: list[Value | None] = []
+        groups: list[str] = []
+        answered: list[int] = []
+        counts: list[int] = []
+        for at, (call, (group, nothing)) in enumerate(zip(calls, asked, strict=True)):
+            there, shown_of = told.get(at, (group, {}))
+            _usual(nothing is None and there == group)
+            for key, records in (shown_of or {None: []}).items():
+                _usual(all(offset >= 0 and count >= 1 for offset, _, count in records))
+                call_of.append(call)
+                keys.append(key)
+                groups.append(group)
+                answered.append(at in told)
+                counts.append(len(records))
+                offsets, values, more = self._aligned()
+                for offset, value, count in records:
+                    offsets.append(offset)
+                    values.append(value)
+                    more.append(count)
+        return _Part(call_of, keys, groups, answered=answered, shown=counts, mapped=True)
+
+    def _acks(self, calls: list[int]) -> _Part:
+        """A row for each key."""
+        call_of: list[int] = []
+        keys: list[Value] = []
+        groups: list[str] = []
+        counts: list[int] = []
+        for call, (group, rows) in zip(calls, self._decoded(_ACKS, self.begun, calls), strict=True):
+            _usual(rows)
+            of: dict[Value, list[tuple[int, int]]] = {}
+            for key, offset, kind in rows:
+                _usual(offset >= 0 and kind in ACKNOWLEDGEMENTS)
+                of.setdefault(key, []).append((offset, ACKNOWLEDGEMENTS.index(kind)))
+            offsets, values, more = self._aligned()
+            for key, pairs in of.items():
+                call_of.append(call)
+                keys.append(key)
+                groups.append(group)
+                counts.append(len(pairs))
+                offsets.extend(offset for offset, _ in pairs)
+                values.extend([None] * len(pairs))
+                more.extend(kind for _, kind in pairs)
+        self.known.update(keys)
+        return _Part(call_of, keys, groups, shown=counts)
+
+    def _aligned(self) -> tuple[list[int], list[Value | None], list[int]]:
+        """The records of this piece, with what stands beside them."""
+        offsets, _, more = self.records
+        more.extend([NULL] * (len(offsets) - len(more)))
+        return self.records
 
     def _of_partitions(self, f: str, calls: list[int]) -> _Part:
         """A row for each partition that is named, or one."""
@@ -682,6 +782,14 @@ def _further(line: Any) -> int:
             maps = each if type(each) is list else (each,)
             found += sum(max(len(of) - 1, 0) for of in maps if type(of) is dict)
     return found
+
+
+def _moved(counts: Ints, order: Ints) -> Ints:
+    """Where the records of rows are, when the rows come in that order."""
+    of = counts[order]
+    first = np.repeat((np.cumsum(counts) - counts)[order], of)
+    places: Ints = first + np.arange(len(first)) - np.repeat(np.cumsum(of) - of, of)
+    return places
 
 
 def _packed(column: Ints) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""A share partition whose leaders are Kafka's, one after the other; all else is the reference's.
+"""A share partition whose leaders and coordinators are Kafka's; all else is the reference's.
 
 What is left out is in docs/witness.md.
 
@@ -30,9 +30,10 @@ from kraftcheck.reference.shares.messages import (
     SessionEnd,
     StateCommit,
 )
-from kraftcheck.reference.shares.protocol import LEADER_KIND, SHARES
+from kraftcheck.reference.shares.protocol import COORDINATOR_KIND, LEADER_KIND, SHARES
 from kraftcheck.reference.sim.choices import Stream, pick
 
+KAFKAS: Final = (LEADER_KIND.name, COORDINATOR_KIND.name)
 RECORDS: Final = 5
 MOST: Final = 1000
 """Of leader epochs, of incarnations, and of epochs of the coordinator's log."""
@@ -42,7 +43,7 @@ class KafkaShares(KafkaSteered):
     """A share partition under a schedule."""
 
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        super().__init__(SHARES, options, host, (LEADER_KIND.name,), {}, (), compares)
+        super().__init__(SHARES, options, host, KAFKAS, {}, (), compares)
 
 
 def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaShares, Stream], bool]:

@@ -172,6 +172,9 @@ class Speech:
         if field.many is Kind.SET and (
             not field.structs or field.structs[0].__struct_config__.order
         ):
+            if len(field.structs) > 1:
+                members.sort(key=lambda each: (type(each).__name__, each))
+                return tuple(members)
             return tuple(sorted(members))
         if field.many is Kind.SET and issubclass(field.structs[0], Addressed):
             return canonical(members)

@@ -100,6 +100,11 @@ OnlyOwnErrorRemoves ==
   [][leader'.incarnation # leader.incarnation /\ leader'.leaderEpoch = leader.leaderEpoch
        => spent' # spent]_mcVars
 
+(* Every record is acknowledged, or delivered as often as the limit allows. *)
+AllFinished ==
+  /\ leader.phase = "Active"
+  /\ \A o \in Offsets : o < leader.start \/ leader.cells[o].state \in Terminal
+
 (* What must be reached.                                                    *)
 NoArchivedProbe == \A o \in Offsets : leader.cells[o].state # "Archived"
 NoGapProbe == leader.gap = 0

@@ -77,4 +77,35 @@ Kafka_Advanced(row) ==
      ELSE [row EXCEPT !.start = to,
                       !.end = IF holding # {} THEN @ ELSE to,
                       !.cells = [o \in Offsets |-> IF o < first THEN NoCell ELSE @[o]]]
+
+(* no-incarnations: the share coordinator knows leader epochs only; a read  *)
+(* in a known one is not recorded.  refusals-wait: a refusal waits for what *)
+(* is not committed, as other answers do.                                   *)
+Numbered == "no-incarnations" \notin Entries
+Refused(row, answer) ==
+  IF "refusals-wait" \in Entries THEN WaitsOrTells(row, answer) ELSE Outcome(row, {answer})
+Kafka_HandleReadShareGroupState(n, row, m) ==
+  LET stored == Newest(row.log)
+      recorded == IF Numbered THEN ReadIsRecorded(stored, m.incarnation)
+                  ELSE m.leaderEpoch > stored.leaderEpoch
+      answer == AnswersRead(stored, m, "NONE")
+  IN CASE \/ m.leaderEpoch < stored.leaderEpoch
+          \/ Numbered /\ m.incarnation < stored.incarnation ->
+            Refused(row, AnswersRead(InitialStored, m, "FENCED_LEADER_EPOCH"))
+       [] recorded -> WithRecord(row, [stored EXCEPT !.leaderEpoch = m.leaderEpoch,
+                                                     !.incarnation = m.incarnation], answer)
+       [] OTHER -> WaitsOrTells(row, answer)
+Kafka_HandleWriteShareGroupState(n, row, m) ==
+  LET stored == Newest(row.log)
+      accepted == IF Numbered THEN WriteAccepted(stored, m)
+                  ELSE m.leaderEpoch >= stored.leaderEpoch /\ m.stateEpoch >= stored.stateEpoch
+  IN IF accepted THEN WithRecord(row, Merged(stored, m), AnswersWrite(m, "NONE"))
+     ELSE Refused(row, AnswersWrite(m, IF m.stateEpoch < stored.stateEpoch
+                                       THEN "FENCED_STATE_EPOCH" ELSE "FENCED_LEADER_EPOCH"))
+
+(* late-start: the start offset of a late write is stored.                  *)
+Kafka_StoredStart(stored, write) ==
+  CASE write.start = 0 -> stored.start
+    [] "late-start" \in Entries -> write.start
+    [] OTHER -> LargerOf(stored.start, write.start)
 =============================================================================

@@ -7,10 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from kraftcheck.reference.clients.promises import Configuration
+from kraftcheck.reference.clients.promises import Configuration, promised
+from kraftcheck.traces.checkers.check import check_history, check_log
 from kraftcheck.traces.checkers.shares import broken, shares_of
 from kraftcheck.traces.formats import jepsen, jsonlines, linerows
 from kraftcheck.traces.history import ACKNOWLEDGE, SHARE_POLL, HistoryError
+from kraftcheck.traces.rows import history_of, rows_of
 from tests.traces.checkers.share_worlds import worlds
 from tests.traces.formats.test_round_trip import bare
 
@@ -32,7 +34,12 @@ def test_what_is_written_is_read(format: ModuleType, tmp_path: Path) -> None:
         history = world.history(60)
         path = read(tmp_path, "".join(format.write(history)))
         assert bare(format.read(path)) == bare(history)
-        assert linerows.rows_of(path) is None
+        rows = linerows.rows_of(path, format.NAME)
+        assert rows is not None and bare(history_of(rows)) == bare(history)
+        configuration = Configuration(consumers="share", one_client=False, lock_s=40)
+        told = check_history(history, configuration=configuration, complete=True)
+        promise = promised(configuration)
+        assert check_log(rows, promise, configuration, complete=True) == told
 
 
 def test_a_poll_has_a_part_for_each_partition(tmp_path: Path) -> None:
@@ -53,7 +60,7 @@ def test_acknowledgements_end_within_polls_and_in_any_order(tmp_path: Path) -> N
     history = jsonlines.read(read(tmp_path, "".join(lines)))
     acks = [each for each in history.operations if each.f == ACKNOWLEDGE]
     assert [(each.argument[1][0][0], each.outcome) for each in acks] == [(0, "ok"), (1, "fail")]
-    shares = shares_of(history)
+    shares = shares_of(rows_of(history))
     assert shares is not None
     assert broken(shares, Configuration(), None, False) == ([], None)
 

@@ -71,9 +71,11 @@ COMPONENTS: Final = {
         "org.apache.kafka.controller.Assignments", ("reassignment",), since="4.0"
     ),
     "groups": Component(
-        "org.apache.kafka.coordinator.common.runtime.Coordinator", ("groups",), since="4.0"
+        "org.apache.kafka.coordinator.common.runtime.Coordinator",
+        ("groups", "coordinated"),
+        since="4.0",
     ),
-    "shares": Component("kafka.server.share.Leader", ("shares",), since="4.2"),
+    "shares": Component("kafka.server.share.Leader", ("shares", "coordinated"), since="4.2"),
 }
 """By protocol or composition; the log on disk; a transactional producer that is told errors."""
 

@@ -18,6 +18,7 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.coordinator.common.runtime.ShareStates;
 import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
@@ -118,7 +119,7 @@ public final class Leader extends Node {
             CompletableFuture<WriteShareGroupStateResult> answer) { }
 
     public static List<Node> nodes(JsonNode constants) {
-        return List.of(new Leader(constants));
+        return List.of(new Leader(constants), new ShareStates(constants));
     }
 
     private Leader(JsonNode constants) {
@@ -174,6 +175,12 @@ public final class Leader extends Node {
             int to = in.get("to").asInt();
             return logStart < to && to <= highWatermark ? () -> logStart = to : null;
         });
+    }
+
+    @Override
+    protected Runnable delivery(Message message) {
+        JsonNode in = Json.read(message.text());
+        return inputs.get(in.get("type").asText()).apply(in);
     }
 
     private boolean isActive() {

@@ -46,12 +46,11 @@ import java.util.stream.Stream;
 
 /**
  * The coordinator of a group, whoever it is: one broker after the other leads the partition of
- * __consumer_offsets, each with the classes that it has in Kafka (Tenure). The partition beneath is
- * the host's: what is committed, what the leader has besides, and what others who may lead have.
+ * __consumer_offsets, each with the classes that it has in Kafka (GroupTenure).
  *
  * A partition of the specification is a topic of its own, with one partition.
  */
-public final class Coordinator extends Node {
+public final class Coordinator extends LoggedNode<GroupTenure> {
     private static final int ID = 0;
     private static final String GROUP = "g";
     private static final int FIRST_EPOCH = 1;
@@ -66,24 +65,7 @@ public final class Coordinator extends Node {
     private final List<Integer> members = new ArrayList<>();
     private final List<Integer> partitions = new ArrayList<>();
     private final Map<Integer, String> instances = new HashMap<>();
-    private final int maxTenures;
     private final MetadataImage image;
-    private final List<Batch> committed = new ArrayList<>();
-    private List<Batch> leader = new ArrayList<>();
-    private List<List<Batch>> tails = List.of(List.of());
-    private Tenure tenure;
-    /** Who asked for an operation of Kafka's queue. */
-    private final Map<Object, JsonNode> asked = new IdentityHashMap<>();
-
-    /** What is written for an operation. group: what it was made into, as it was read then. */
-    private static final class Batch {
-        final List<CoordinatorRecord> records;
-        Map<String, Object> group;
-
-        Batch(List<CoordinatorRecord> records) {
-            this.records = records;
-        }
-    }
 
     /** The one node there is. */
     public static List<Node> nodes(JsonNode constants) {
@@ -91,11 +73,10 @@ public final class Coordinator extends Node {
     }
 
     private Coordinator(JsonNode constants) {
-        super(ID);
+        super(ID, constants.get("maxCoordinators").asInt());
         constants.get("members").forEach(each -> members.add(each.asInt()));
         constants.get("static").forEach(of ->
                 of.forEach(each -> instances.put(each.asInt(), "i" + of.get(0).asInt())));
-        maxTenures = constants.get("maxCoordinators").asInt();
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         constants.get("partitions").forEach(each -> partitions.add(each.asInt()));
         for (int each : partitions) {
@@ -106,14 +87,12 @@ public final class Coordinator extends Node {
         image = delta.apply(MetadataProvenance.EMPTY);
         lead(1);
         tableOfInputs();
-        tableOfFields();
         begin();
     }
 
-    private void lead(int epoch) {
-        List<List<CoordinatorRecord>> log =
-                Stream.concat(committed.stream(), leader.stream()).map(each -> each.records).toList();
-        tenure = new Tenure(epoch, log, sizeOf(committed), image, this::append);
+    @Override
+    protected GroupTenure led(int epoch, List<List<CoordinatorRecord>> log, long committed) {
+        return new GroupTenure(epoch, log, committed, image, this::append);
     }
 
     private static String topic(int partition) {
@@ -128,10 +107,6 @@ public final class Coordinator extends Node {
         return "m" + member;
     }
 
-    private static long sizeOf(List<Batch> batches) {
-        return batches.stream().mapToLong(each -> each.records.size()).sum();
-    }
-
     // --- Inputs
 
     private void tableOfInputs() {
@@ -143,11 +118,8 @@ public final class Coordinator extends Node {
                 ? "groupRebalanceTimeoutKey" : "consumerGroupRebalanceTimeoutKey";
         inputs.put("RebalanceTimeout", in -> tenure.timer(
                 Mirror.called(GroupMetadataManager.class, toRebalance, GROUP, name(in.get("member").asInt()))));
-        inputs.put("GroupCommit", in -> leader.isEmpty() ? null : this::commit);
-        inputs.put("MoveCoordinator", in -> {
-            List<Batch> tail = tails.stream().filter(each -> form(each).equals(in.get("tail"))).findFirst().orElse(null);
-            return tail == null || tenure.epoch() == maxTenures ? null : () -> move(tail);
-        });
+        inputs.put("GroupCommit", in -> commits());
+        inputs.put("MoveCoordinator", this::moves);
     }
 
     private void heartbeat(JsonNode in) {
@@ -171,7 +143,7 @@ public final class Coordinator extends Node {
                     .setTopicId(id(each.asInt())).setPartitions(List.of(0))));
             request.setTopicPartitions(owned);
         }
-        tenure.call(() -> service(in, request), event -> asked.put(event, in));
+        ask(in, () -> service(in, request));
     }
 
     private void service(JsonNode in, ConsumerGroupHeartbeatRequestData request) {
@@ -198,83 +170,7 @@ public final class Coordinator extends Node {
                 ClientInformation.EMPTY, false);
     }
 
-    // --- The partition
-
-    private void append(List<CoordinatorRecord> records) {
-        leader = new ArrayList<>(leader);
-        leader.add(new Batch(records));
-    }
-
-    /** Of a batch that was written in this step, what the group is now. */
-    private void noteAppended() {
-        if (!leader.isEmpty() && leader.get(leader.size() - 1).group == null) {
-            leader.get(leader.size() - 1).group = group(sizeOf(committed) + sizeOf(leader));
-            JsonNode form = form(leader);
-            List<List<Batch>> longer = new ArrayList<>(tails);
-            longer.removeIf(each -> form(each).equals(form));
-            longer.add(leader);
-            tails = longer;
-        }
-    }
-
-    private void commit() {
-        tenure.commit();
-        committed.addAll(leader);
-        leader = new ArrayList<>();
-        tails = List.of(List.of());
-    }
-
-    private void move(List<Batch> tail) {
-        int epoch = tenure.epoch() + 1;
-        tenure.resign(epoch);
-        leader = tail;
-        lead(epoch);
-    }
-
-    @Override
-    protected void settle(Runnable call) {
-        super.settle(call);
-        noteAppended();
-    }
-
     // --- The row
-
-    private void tableOfFields() {
-        fields.put("leaderEpoch", () -> tenure.epoch());
-        fields.put("log", this::log);
-        fields.put("waiting", this::waiting);
-    }
-
-    private Map<String, Object> log() {
-        List<Object> uncommitted = new ArrayList<>();
-        long at = sizeOf(committed);
-        for (Batch each : leader) {
-            at += each.records.size();
-            uncommitted.add(group(at));
-        }
-        return Json.fields("committed", group(tenure.isActive() ? tenure.committed() : 0),
-                "leader", uncommitted, "tails", tails.stream().map(Coordinator::records).toList());
-    }
-
-    private static Map<String, Object> records(List<Batch> tail) {
-        return Json.fields("records", tail.stream().map(each -> each.group).toList());
-    }
-
-    private static JsonNode form(List<Batch> tail) {
-        return Json.read(Json.text(records(tail)));
-    }
-
-    private List<Object> waiting() {
-        Set<Object> found = new LinkedHashSet<>();
-        for (Object each : tenure.waiting()) {
-            JsonNode in = asked.get(each);
-            if (in != null) {
-                CoordinatorResult<ConsumerGroupHeartbeatResponseData, ?> result = Mirror.get(each, "result");
-                found.add(form(in, result.response()));
-            }
-        }
-        return List.copyOf(found);
-    }
 
     /** Epochs begin with 1, as in Kafka since 4.3; before, with 0. What is no epoch is the same. */
     private int epoch(int kafkas) {
@@ -285,7 +181,9 @@ public final class Coordinator extends Node {
         return epoch > 0 ? epoch - FIRST_EPOCH + tenure.firstEpoch : epoch;
     }
 
-    private Map<String, Object> form(JsonNode asked, ConsumerGroupHeartbeatResponseData answer) {
+    @Override
+    protected Map<String, Object> form(JsonNode asked, Object response) {
+        ConsumerGroupHeartbeatResponseData answer = (ConsumerGroupHeartbeatResponseData) response;
         List<Integer> assigned = answer.assignment() == null ? List.of() : answer.assignment().topicPartitions()
                 .stream().map(each -> number(each.topicId())).sorted().toList();
         return Json.fields("type", "GroupHeartbeatResponse", "source", ID, "destination", asked.get("source"),
@@ -297,8 +195,8 @@ public final class Coordinator extends Node {
         return (int) topic.getLeastSignificantBits();
     }
 
-    /** What the group is made of by the records before an offset, of which there is a snapshot. */
-    private Map<String, Object> group(long offset) {
+    @Override
+    protected Map<String, Object> state(long offset, int mark) {
         ConsumerGroup group = null;
         if (tenure.isActive()) {
             Object manager = Mirror.get(tenure.shard(), "groupMetadataManager");

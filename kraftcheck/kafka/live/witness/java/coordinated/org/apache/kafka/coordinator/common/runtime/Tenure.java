@@ -3,34 +3,18 @@ package org.apache.kafka.coordinator.common.runtime;
 import kraftcheck.witness.Mirror;
 
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.AbstractConfig;
-import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.internals.Topic;
-import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.MockTime;
-import org.apache.kafka.common.utils.Utils;
-import org.apache.kafka.coordinator.group.GroupConfigManager;
-import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
-import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
-import org.apache.kafka.coordinator.group.GroupCoordinatorService;
-import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
-import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
-import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
-import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
-import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
-import org.apache.kafka.timeline.SnapshotRegistry;
 
-import com.yammer.metrics.core.MetricsRegistry;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
@@ -40,7 +24,6 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -48,25 +31,17 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A broker while it leads the group's partition: GroupCoordinatorService and CoordinatorRuntime over
- * a log that is given. Its events happen when `run` is called; the clock stands still, and of its
- * timers those go off that are told to. An append is one batch, which is what it had to write for an
- * operation.
+ * A broker while it leads a coordinator's partition: CoordinatorRuntime over a log that is given. Its
+ * events happen when `run` is called; the clock stands still, and of its timers those go off that are
+ * told to. An append is one batch, which is what it had to write for an operation.
  */
-final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord>, Timer {
-    private static final TopicPartition PARTITION = new TopicPartition(Topic.GROUP_METADATA_TOPIC_NAME, 0);
+class Tenure<S extends CoordinatorShard<CoordinatorRecord>> implements CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord>, Timer {
     private static final long START_MS = 1_700_000_000_000L;
-    private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
-    /** The specification has no interval between assignments, nor has Kafka before 4.3. */
-    private static final Map<String, ?> SETTINGS = Map.of("group.consumer.assignment.interval.ms", 0);
-    private static final Class<?> SHOWN = Mirror.type("org.apache.kafka.server.util.PartitionMetadataClient",
-            "org.apache.kafka.coordinator.group.PartitionMetadataClient", "java.lang.Runnable");
 
-    final GroupCoordinatorService service;
-    /** Of a group that has no member yet. */
-    final int firstEpoch;
-    private final CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord> runtime;
-    private final MockTime time = new MockTime(0, START_MS, START_MS * 1_000_000);
+    protected final CoordinatorRuntime<S, CoordinatorRecord> runtime;
+    protected final TopicPartition partition;
+    private final CoordinatorRecordSerde serde;
+    protected final MockTime time = new MockTime(0, START_MS, START_MS * 1_000_000);
     private final Deque<CoordinatorEvent> events = new ArrayDeque<>();
     private final Collection<List<CoordinatorRecord>> loaded;
     private final long committed;
@@ -76,33 +51,28 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
     private PartitionWriter.Listener listener;
     private long end;
 
-    /** log: its batches, of which so many records are committed. appended: hears of what is written. */
-    Tenure(int epoch, Collection<List<CoordinatorRecord>> log, long committed, MetadataImage image,
-            Consumer<List<CoordinatorRecord>> appended) {
+    /**
+     * log: its batches, of which so many records are committed. appended: hears of what is written.
+     * Whoever makes it then has it lead, and calls `run`.
+     */
+    Tenure(TopicPartition partition, Collection<List<CoordinatorRecord>> log, long committed,
+            CoordinatorShardBuilderSupplier<S, CoordinatorRecord> shards, CoordinatorMetrics metrics,
+            CoordinatorRecordSerde serde, long timeoutMs, Consumer<List<CoordinatorRecord>> appended) {
+        this.partition = partition;
+        this.serde = serde;
         loaded = log;
         this.committed = committed;
         this.appended = appended;
         end = log.stream().mapToLong(List::size).sum();
-        AbstractConfig given = new AbstractConfig(Utils.mergeConfigs(definitions()), SETTINGS, false);
-        GroupCoordinatorConfig config = new GroupCoordinatorConfig(given);
-        GroupConfigManager groups =
-                Mirror.made(GroupConfigManager.class, Map.of(), config, Mirror.made(ShareGroupConfig.class, given));
-        GroupCoordinatorMetrics metrics = new GroupCoordinatorMetrics(new MetricsRegistry(), new Metrics());
-        LogContext logs = new LogContext();
-        SnapshotRegistry nowhere = new SnapshotRegistry(logs);
-        ConsumerGroup anew = Mirror.made(ConsumerGroup.class, logs, nowhere, PARTITION.topic(),
-                metrics.newMetricsShard(nowhere, PARTITION));
-        firstEpoch = anew.groupEpoch();
-        var builder = new CoordinatorRuntime.Builder<GroupCoordinatorShard, CoordinatorRecord>()
-                .withTime(time).withTimer(this).withLogContext(logs).withEventProcessor(this)
+        var builder = new CoordinatorRuntime.Builder<S, CoordinatorRecord>()
+                .withTime(time).withTimer(this).withLogContext(new LogContext()).withEventProcessor(this)
                 .withPartitionWriter(Mirror.standIn(PartitionWriter.class, this::asked)).withLoader(this)
-                .withCoordinatorShardBuilderSupplier(() -> Mirror.callOne(new GroupCoordinatorShard.Builder(config, groups),
-                        Optional.empty(), "withAuthorizerPlugin", "withAuthorizer"))
+                .withCoordinatorShardBuilderSupplier(shards)
                 .withCoordinatorRuntimeMetrics(idle(CoordinatorRuntimeMetrics.class))
-                .withCoordinatorMetrics(metrics).withSerializer(SERDE)
-                // Regular expressions are resolved by it; no member has one.
+                .withCoordinatorMetrics(metrics).withSerializer(serde)
+                // Regular expressions of groups are resolved by it; no member has one.
                 .withExecutorService(idle(ExecutorService.class));
-        Mirror.callOne(builder, Duration.ofMillis(config.offsetCommitTimeoutMs()), "withWriteTimeout", "withDefaultWriteTimeOut");
+        Mirror.callOne(builder, Duration.ofMillis(timeoutMs), "withWriteTimeout", "withDefaultWriteTimeOut");
         boolean fixed = Mirror.takes(builder, "withAppendLingerMs", int.class);
         Mirror.callOne(builder, fixed ? (Object) 0 : OptionalInt.of(0), "withAppendLingerMs");
         if (Mirror.has(builder, "withCachedBufferMaxBytesSupplier", 1)) {
@@ -110,36 +80,28 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
             Mirror.call(builder, "withCachedBufferMaxBytesSupplier", most);
         }
         runtime = builder.build();
-        service = Mirror.made(GroupCoordinatorService.class, logs, config, runtime, metrics, groups,
-                idle(Persister.class), this, idle(SHOWN), Optional.empty(), time);
-        service.startup(() -> 1);
-        publish(new MetadataDelta.Builder().setImage(image).build(), image);
-        service.onElection(PARTITION.partition(), epoch);
-        run();
-    }
-
-    /** All settings of groups: in one list since 4.1. */
-    private static List<ConfigDef> definitions() {
-        List<ConfigDef> found = new ArrayList<>(List.of(ShareGroupConfig.CONFIG_DEF));
-        found.addAll(Mirror.constants(GroupCoordinatorConfig.class, ConfigDef.class));
-        return found;
     }
 
     /** What is there, and is not asked anything here. */
-    private static <T> T idle(Class<?> type) {
+    protected static <T> T idle(Class<?> type) {
         return Mirror.standIn(type, (self, method, in) -> null);
     }
 
-    /** Of metadata: in 4.2 as CoordinatorMetadataImage has it, and before 4.3 the image first. */
-    private void publish(MetadataDelta delta, MetadataImage image) {
-        if (Mirror.has(service, "onMetadataUpdate", 2)) {
-            Mirror.call(service, "onMetadataUpdate", delta, image);
+    /** Leads in that epoch, with these metadata. */
+    final void lead(int epoch, MetadataDelta delta, MetadataImage image) {
+        Object seen = shown(image, "Image");
+        Object change = shown(delta, "Delta");
+        if (Mirror.has(runtime, "onMetadataUpdate", 2)) {
+            Mirror.call(runtime, "onMetadataUpdate", change, seen);
         } else {
-            Mirror.call(service, "onNewMetadataImage", shown(image, "Image"), shown(delta, "Delta"));
+            Mirror.call(runtime, "onNewMetadataImage", seen, change);
         }
+        runtime.scheduleLoadOperation(partition, epoch);
+        run();
     }
 
-    private static Object shown(Object metadata, String what) {
+    /** Metadata as a coordinator has it: since 4.2 in classes of its own. */
+    protected static Object shown(Object metadata, String what) {
         Class<?> type = Mirror.type(
                 Tenure.class.getPackageName() + ".KRaftCoordinatorMetadata" + what, metadata.getClass().getName());
         return type.isInstance(metadata) ? metadata : Mirror.made(type, metadata);
@@ -157,13 +119,13 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
 
     /** The high watermark reaches the end of the log. */
     void commit() {
-        listener.onHighWatermarkUpdated(PARTITION, end);
+        listener.onHighWatermarkUpdated(partition, end);
         run();
     }
 
     /** Another broker leads, in that epoch. */
     void resign(int epoch) {
-        service.onResignation(PARTITION.partition(), OptionalInt.of(epoch));
+        runtime.scheduleUnloadOperation(partition, OptionalInt.of(epoch));
         run();
     }
 
@@ -177,7 +139,7 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
         };
     }
 
-    private void run() {
+    protected final void run() {
         while (!events.isEmpty()) {
             events.removeFirst().run();
         }
@@ -194,7 +156,7 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
         return context().state == CoordinatorRuntime.CoordinatorState.ACTIVE;
     }
 
-    GroupCoordinatorShard shard() {
+    S shard() {
         return context().coordinator.coordinator();
     }
 
@@ -216,14 +178,14 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
         return found;
     }
 
-    private CoordinatorRuntime<GroupCoordinatorShard, CoordinatorRecord>.CoordinatorContext context() {
-        return runtime.contextOrThrow(PARTITION);
+    private CoordinatorRuntime<S, CoordinatorRecord>.CoordinatorContext context() {
+        return runtime.contextOrThrow(partition);
     }
 
     // --- Its log
 
     @Override
-    public CompletableFuture<LoadSummary> load(TopicPartition partition, CoordinatorPlayback<CoordinatorRecord> into) {
+    public CompletableFuture<LoadSummary> load(TopicPartition of, CoordinatorPlayback<CoordinatorRecord> into) {
         // As CoordinatorLoaderImpl, which has it from UnifiedLog.
         long offset = 0;
         try {
@@ -254,14 +216,14 @@ final class Tenure implements CoordinatorEventProcessor, CoordinatorLoader<Coord
             case "config" -> new LogConfig(Map.of());
             case "maybeStartTransactionVerification" -> CompletableFuture.completedFuture(VerificationGuard.SENTINEL);
             case "deregisterListener" -> null;
-            default -> throw new AssertionError("a group's coordinator asks its partition for " + method);
+            default -> throw new AssertionError("a coordinator asks its partition for " + method);
         };
     }
 
     private long append(MemoryRecords records) {
         List<CoordinatorRecord> batch = new ArrayList<>();
         for (Record record : records.records()) {
-            batch.add(SERDE.deserialize(record.key(), record.value()));
+            batch.add(serde.deserialize(record.key(), record.value()));
         }
         end += batch.size();
         appended.accept(batch);

@@ -1,0 +1,131 @@
+"""Z412 on a real cluster: a share group is given a record again whose acknowledgement succeeded.
+
+docs/reference/shares.md says what came of it. Three members hold a record each. The broker that leads the
+log of the share coordinator stands still, and the acknowledgement of the last record waits for it,
+while the coordinator moves and stores those of the first two. The late write then sets the stored
+start offset back, before the first record, of which nothing is stored any more.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+from confluent_kafka.admin import AdminClient
+
+from experiments import evidence
+from experiments.tools import HOSTS, OFFSETS, TOPIC, Partition, until
+from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.cluster import Cluster
+from kraftcheck.kafka.live.confluent import MUTE, SILENT
+from kraftcheck.kafka.live.java_client import Java
+from kraftcheck.kafka.live.journal import HISTORY
+from kraftcheck.kafka.live.sharers import Member
+from kraftcheck.reference.clients.promises import Configuration
+
+GROUP, STATES = "g", "__share_group_state"
+LEADER, COORDINATOR, NEXT = HOSTS
+CONFIGURATION = Configuration(consumers="share", one_client=False, reset="earliest")
+SETTINGS = {
+    "a quick start": {
+        "offsets.topic.num.partitions": "1",
+        "share.coordinator.state.topic.num.partitions": "1",
+    }
+}
+ONE = {"max.poll.records": "1", "share.acquire.mode": "record_limit"}
+PATIENCE_S = 60.0
+POLLS = 40
+
+
+def run(cluster: Cluster, folder: Path, control: bool) -> bool:
+    """Whether the group is given a record again."""
+    topic = Partition(cluster, NEXT, NEXT, HOSTS)
+    topic.create(asking=NEXT)
+
+    def leader(of: str) -> str:
+        """As that broker knows it: Kafka's own command may ask one that stands still."""
+        admin = AdminClient(
+            {**SILENT, "bootstrap.servers": cluster.node(NEXT).listener}, logger=MUTE
+        )
+        number = admin.list_topics(of, timeout=PATIENCE_S).topics[of].partitions[0].leader
+        return HOSTS[number - 1] if number > 0 else ""
+
+    with (
+        evidence.scene(cluster, folder, CONFIGURATION, library=Java()) as scene,
+        ThreadPoolExecutor() as threads,
+    ):
+
+        def await_leader(host: str, of: str) -> None:
+            until(lambda: leader(of) == host, f"{host} leads {of}", PATIENCE_S)
+
+        def taken() -> Member:
+            """A member that holds the next record."""
+            found = Member(scene, GROUP, ONE, explicit=True)
+            until(lambda: found.poll() > 0, "a member is given a record", PATIENCE_S)
+            return found
+
+        greet(scene, {})
+        first = taken()
+        first.commit()
+        first.leave()
+        for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
+            topic.elect(order, asking=HOSTS, topic=of)
+            await_leader(order[0], of)
+        greet(scene, {}, 3)
+        members = [taken() for _ in range(3)]
+        topic.say("three members hold a record each")
+        scene.pause(COORDINATOR)
+        late = None if control else threads.submit(members[2].commit)
+        await_leader(NEXT, STATES)
+        topic.say(f"{COORDINATOR} stands still, {NEXT} leads {STATES}")
+        for each in members[: 3 if control else 2]:
+            each.commit()
+        topic.say(f"the first {3 if control else 2} are acknowledged")
+        scene.resume(COORDINATOR)
+        if late is not None:
+            late.result(PATIENCE_S)
+            topic.say(f"{COORDINATOR} goes on, and the third is acknowledged")
+        topic.await_isr(HOSTS, asking=NEXT)
+        scene.kill(LEADER)
+        until(lambda: leader(TOPIC) not in ("", LEADER), "another broker leads", PATIENCE_S)
+        topic.say(f"{LEADER} was killed, {leader(TOPIC)} leads")
+        again = Member(scene, GROUP, ONE, explicit=True)
+        for _ in range(POLLS):
+            again.poll()
+            again.commit()
+        again.leave()
+    given = redelivered(folder / HISTORY)
+    topic.say(f"acknowledged, and given again: {given or 'nothing'}")
+    return bool(given)
+
+
+def redelivered(history: Path) -> list[int]:
+    """The offsets that members were given after an acknowledgement had succeeded."""
+    done: set[int] = set()
+    found: list[int] = []
+    for event in map(msgspec.json.decode, history.read_bytes().splitlines()):
+        if event["type"] != "ok" or event["f"] not in ("acknowledge", "share-poll"):
+            continue
+        _, value = event["value"]
+        if event["f"] == "acknowledge":
+            done.update(offset for _, offset, _ in value)
+        else:
+            shown = (offset for records in value.values() for offset, *_ in records)
+            found += (offset for offset in shown if offset in done)
+    return found
+
+
+main = evidence.experiment(
+    run,
+    "Check whether a share group is given a record again after a late write of its state.",
+    control="The third member acknowledges after the others.",
+    settings=SETTINGS,
+    reasons=["consumers: one record for each poll (max.poll.records=1, share.acquire.mode)"],
+    shown="the share group is given an acknowledged record again",
+    otherwise="the share group is given no acknowledged record again",
+)
+
+
+if __name__ == "__main__":
+    main()

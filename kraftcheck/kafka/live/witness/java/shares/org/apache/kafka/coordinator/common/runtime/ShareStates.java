@@ -1,0 +1,213 @@
+package org.apache.kafka.coordinator.common.runtime;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kraftcheck.witness.Json;
+import kraftcheck.witness.Message;
+import kraftcheck.witness.Mirror;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.internals.Topic;
+import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
+import org.apache.kafka.common.message.ReadShareGroupStateRequestData;
+import org.apache.kafka.common.message.ReadShareGroupStateResponseData;
+import org.apache.kafka.common.message.WriteShareGroupStateRequestData;
+import org.apache.kafka.common.message.WriteShareGroupStateResponseData;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
+import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.share.ShareCoordinatorShard;
+import org.apache.kafka.coordinator.share.ShareGroupOffset;
+import org.apache.kafka.coordinator.share.metrics.ShareCoordinatorMetrics;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.server.share.SharePartitionKey;
+import org.apache.kafka.server.share.fetch.RecordState;
+import org.apache.kafka.timeline.TimelineHashMap;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The share coordinator: ShareCoordinatorShard in its runtime. Its one key is initialized when the run
+ * begins. Kafka has no number of an incarnation; a state has that of the read that was recorded last.
+ */
+public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>> {
+    private static final int ID = 0;
+    private static final int LEADER = -2;
+    private static final int FIRST_STATE_EPOCH = 1;
+    private static final String GROUP = "g";
+    private static final Uuid TOPIC = new Uuid(1, 1);
+    private static final SharePartitionKey KEY = SharePartitionKey.getInstance(GROUP, TOPIC, 0);
+    private static final TopicPartition PARTITION = new TopicPartition(Topic.SHARE_GROUP_STATE_TOPIC_NAME, 0);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    /** For the persister such an answer is as if none had come: it asks again. */
+    private static final Set<Errors> UNHEARD = EnumSet.of(Errors.NOT_COORDINATOR,
+            Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS);
+
+    private final int records;
+    private final MetadataImage image;
+    private final MetadataDelta delta;
+    /** The incarnation that reads in this step; 0: none does. */
+    private int reading;
+
+    public ShareStates(JsonNode constants) {
+        super(ID, constants.get("maxCoordinators").asInt());
+        records = constants.get("records").asInt();
+        delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
+        delta.replay(new TopicRecord().setName("t").setTopicId(TOPIC));
+        delta.replay(new PartitionRecord().setTopicId(TOPIC).setPartitionId(0)
+                .setReplicas(List.of(0)).setIsr(List.of(0)).setLeader(0));
+        image = delta.apply(MetadataProvenance.EMPTY);
+        inputs.put("ReadShareGroupState", in -> () -> read(in));
+        inputs.put("WriteShareGroupState", in -> () -> write(in));
+        inputs.put("StateCommit", in -> commits());
+        inputs.put("MoveShareCoordinator", this::moves);
+        lead(1);
+        settle(this::initialize);
+        commit();
+        begin();
+    }
+
+    @Override
+    protected Tenure<ShareCoordinatorShard> led(int epoch, List<List<CoordinatorRecord>> log, long committed) {
+        var given = new AbstractConfig(ShareCoordinatorConfig.CONFIG_DEF, Map.of(), false);
+        var found = new Tenure<ShareCoordinatorShard>(PARTITION, log, committed,
+                () -> new ShareCoordinatorShard.Builder(new ShareCoordinatorConfig(given)),
+                new ShareCoordinatorMetrics(new Metrics()), new ShareCoordinatorRecordSerde(),
+                TIMEOUT.toMillis(), this::append);
+        found.lead(epoch, delta, image);
+        return found;
+    }
+
+    @Override
+    protected int mark(int before) {
+        return Math.max(reading, before);
+    }
+
+    // --- Requests
+
+    @Override
+    protected Runnable delivery(Message message) {
+        JsonNode in = Json.read(message.text());
+        return inputs.get(in.get("type").asText()).apply(in);
+    }
+
+    private void initialize() {
+        var asked = new InitializeShareGroupStateRequestData().setGroupId(GROUP).setTopics(List.of(
+                new InitializeShareGroupStateRequestData.InitializeStateData().setTopicId(TOPIC).setPartitions(List.of(
+                        new InitializeShareGroupStateRequestData.PartitionData().setPartition(0)
+                                .setStateEpoch(FIRST_STATE_EPOCH).setStartOffset(1)))));
+        tenure.call(() -> scheduled("initialize-share-group-state", shard -> shard.initializeState(asked)), event -> { });
+    }
+
+    private void read(JsonNode in) {
+        reading = in.get("incarnation").asInt();
+        var asked = new ReadShareGroupStateRequestData().setGroupId(GROUP).setTopics(List.of(
+                new ReadShareGroupStateRequestData.ReadStateData().setTopicId(TOPIC).setPartitions(List.of(
+                        new ReadShareGroupStateRequestData.PartitionData().setPartition(0)
+                                .setLeaderEpoch(in.get("leaderEpoch").asInt())))));
+        ask(in, () -> answered(in, scheduled("read-update-leader-epoch-state",
+                shard -> shard.readStateAndMaybeUpdateLeaderEpoch(asked))));
+        reading = 0;
+    }
+
+    private void write(JsonNode in) {
+        List<WriteShareGroupStateRequestData.StateBatch> cells = new ArrayList<>();
+        for (JsonNode each : in.get("cells")) {
+            int offset = each.get("offset").asInt();
+            cells.add(new WriteShareGroupStateRequestData.StateBatch().setFirstOffset(offset).setLastOffset(offset)
+                    .setDeliveryState(RecordState.valueOf(each.get("state").asText().toUpperCase()).id())
+                    .setDeliveryCount((short) each.get("count").asInt()));
+        }
+        var asked = new WriteShareGroupStateRequestData().setGroupId(GROUP).setTopics(List.of(
+                new WriteShareGroupStateRequestData.WriteStateData().setTopicId(TOPIC).setPartitions(List.of(
+                        new WriteShareGroupStateRequestData.PartitionData().setPartition(0)
+                                .setLeaderEpoch(in.get("leaderEpoch").asInt())
+                                .setStateEpoch(in.get("stateEpoch").asInt())
+                                .setStartOffset(start(in)).setStateBatches(cells)))));
+        ask(in, () -> answered(in, scheduled("write-share-group-state", shard -> shard.writeState(asked))));
+    }
+
+    private static int start(JsonNode in) {
+        int start = in.get("start").asInt();
+        return start == 0 ? -1 : start;
+    }
+
+    private <R> CompletableFuture<R> scheduled(String name,
+            CoordinatorRuntime.CoordinatorWriteOperation<ShareCoordinatorShard, R, CoordinatorRecord> operation) {
+        return Mirror.has(tenure.runtime, "scheduleWriteOperation", 3)
+                ? Mirror.call(tenure.runtime, "scheduleWriteOperation", name, PARTITION, operation)
+                : Mirror.call(tenure.runtime, "scheduleWriteOperation", name, PARTITION, TIMEOUT, operation);
+    }
+
+    private void answered(JsonNode in, CompletableFuture<?> answer) {
+        answer.whenComplete((response, error) -> {
+            if (error == null) {
+                sent.add(new Message(LEADER, Json.text(form(in, response)), null));
+            } else if (!UNHEARD.contains(Errors.forException(error))) {
+                thrown = error;
+            }
+        });
+    }
+
+    @Override
+    protected Map<String, Object> form(JsonNode in, Object response) {
+        if (response instanceof WriteShareGroupStateResponseData written) {
+            Errors error = Errors.forCode(written.results().get(0).partitions().get(0).errorCode());
+            return Json.fields("type", "WriteShareGroupStateResponse", "source", ID, "destination", LEADER,
+                    "error", error.name(), "write", in);
+        }
+        var found = ((ReadShareGroupStateResponseData) response).results().get(0).partitions().get(0);
+        List<Object> cells = noCells();
+        boolean told = found.errorCode() == Errors.NONE.code();
+        found.stateBatches().forEach(each -> put(cells, each.firstOffset(), each.lastOffset(), each.deliveryState(),
+                each.deliveryCount()));
+        return Json.fields("type", "ReadShareGroupStateResponse", "source", ID, "destination", LEADER,
+                "error", Errors.forCode(found.errorCode()).name(), "incarnation", in.get("incarnation"),
+                "stateEpoch", told ? found.stateEpoch() : FIRST_STATE_EPOCH,
+                "start", told ? Math.max(found.startOffset(), 0) : 1, "cells", cells);
+    }
+
+    // --- The state
+
+    @Override
+    protected Map<String, Object> state(long offset, int mark) {
+        Object shard = tenure.shard();
+        ShareGroupOffset found =
+                Mirror.<TimelineHashMap<SharePartitionKey, ShareGroupOffset>>get(shard, "shareStateMap").get(KEY, offset);
+        List<Object> cells = noCells();
+        found.stateBatches().forEach(each -> put(cells, each.firstOffset(), each.lastOffset(), each.deliveryState(),
+                each.deliveryCount()));
+        return Json.fields("start", Math.max(found.startOffset(), 0),
+                "stateEpoch", epoch(shard, "stateEpochMap", offset),
+                "leaderEpoch", epoch(shard, "leaderEpochMap", offset), "incarnation", mark, "cells", cells);
+    }
+
+    private static int epoch(Object shard, String map, long offset) {
+        return Mirror.<TimelineHashMap<SharePartitionKey, Integer>>get(shard, map).get(KEY, offset);
+    }
+
+    private List<Object> noCells() {
+        return new ArrayList<>(Collections.nCopies(records, Json.fields("state", "None", "count", 0)));
+    }
+
+    private static void put(List<Object> cells, long first, long last, byte state, int count) {
+        String name = RecordState.forId(state).name();
+        for (long offset = first; offset <= last; offset++) {
+            cells.set((int) offset - 1, Json.fields(
+                    "state", name.charAt(0) + name.substring(1).toLowerCase(), "count", count));
+        }
+    }
+}
