@@ -284,3 +284,20 @@ def test_keys_of_events_have_a_number_each() -> None:
     of = [np.array([ord(each[at]) for each in keys], np.uint8) for at in (1, 2)]
     numbers = key_number(of[0], of[1], np.array([len(each) - 1 for each in keys]))
     assert len({*numbers.tolist()}) == len(keys) and numbers.max() < 56
+
+
+def test_phrases_take_only_what_they_know() -> None:
+    asked = b"{:process 1, :type :invoke, :f :poll, :value [[:poll]]}\n"
+    data = (
+        asked
+        + b"{:process 1, :type :ok, :f :poll, :value [[:poll {1 [[0 5] [1 6]], 2 [[0 7]]}]]}\n"
+    )
+    phrases = flat_edn.Phrases()
+    assert phrases.json(data) is None
+    text, further = flat_edn.as_json(data)
+    phrases.learn(data, text)
+    found = phrases.json(data.replace(b"5", b"8"))
+    assert found is not None and found.text == text.replace(b" ", b"").replace(b"5", b"8")
+    assert found.keys == 8 and found.further().tolist()[: len(further)] == further.tolist()
+    for other in (b"null", b"1e5", b"5.0", b'"5"', b":x", b"#_5 5"):
+        assert phrases.json(data.replace(b"5", other)) is None
