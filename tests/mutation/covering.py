@@ -1,7 +1,7 @@
 """Which tests cover a module, and the choice of modules: targets.toml beside this file.
 
 Near are the test that mirrors the module's path and those that import it; far are those that the
-table names besides. Quickest come first, as measured without a mutation.
+table names besides. Of these a mutant is asked those that call its function (recording/reached.py).
 """
 
 from __future__ import annotations
