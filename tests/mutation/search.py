@@ -237,7 +237,8 @@ def _baseline(
     """What the tests call, and how long they take. Raises BadInput: one fails."""
     place = settings.root / settings.store / BASELINE
     found = _load(place, dict[str, Baseline]) or {}
-    tree = covering.digest(settings.root, tuple(_what_tests_need(settings.root)))
+    with _taken(free) as copy:
+        tree = covering.digest(copy.root, tuple(_what_tests_need(copy.root)))
     covers = {file for each in left for file in each.tests}
     digests = {file: tree + covering.digest(settings.root, (file,)) for file in sorted(covers)}
     missing = [
