@@ -301,6 +301,13 @@ def test_it_is_open_who_wrote_what_whatever_nobody_read() -> None:
     assert part.verdict == "unknown" and str(part.reason).endswith("who wrote what is open")
 
 
+def test_of_two_reads_that_begin_together_the_one_that_missed_it_is_told() -> None:
+    saw = call("fetch", 20, 25, 0, ((0, "a"), (1, "b")), end=2)
+    missed = call("fetch", 20, 26, 1, (), end=1)
+    (part,) = check_history(history(*APPENDS, saw, missed, model=LOG)).parts
+    assert part.certificate is not None and part.certificate.operations == (1, 3)
+
+
 def test_other_models_are_searched() -> None:
     calls = (call("write", 0, 5, 1), call("read", 10, 15, None, 2))
     for model in ("register", Register()):

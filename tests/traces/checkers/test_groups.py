@@ -325,6 +325,18 @@ def test_a_commit_that_the_log_lacks_is_read_by_nobody(tmp_path: Path) -> None:
     assert [each.name for each in found.anomalies] == ["unknown-offset"]
 
 
+def test_what_is_allowed_is_no_evidence_beside_what_is_not(tmp_path: Path) -> None:
+    """Though its name comes first."""
+    log = BY_LOG["idle-rebalance"][1]
+    found = GOOD["more than was shown"].report(tmp_path / "history.edn", log=log)
+    assert {each.name: each.allowed for each in found.anomalies} == {
+        "commit-beyond": True,
+        "idle-rebalance": False,
+    }
+    [evidence] = [each.certificate for each in found.parts if each.certificate]
+    assert evidence.kind == "idle-rebalance"
+
+
 def test_a_damaged_log_is_refused_with_its_line(tmp_path: Path) -> None:
     beside = tmp_path / grouplog.GROUPS
     beside.write_text('{"partition":0,"offset":0,"what":"other"}\n{"partition":0}\n')

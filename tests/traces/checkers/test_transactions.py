@@ -252,6 +252,16 @@ def test_of_two_reads_of_a_circle_the_first_is_told(tmp_path: Path) -> None:
     assert same.certificates[0].operations == first.certificates[0].operations
 
 
+def test_who_reads_what_no_transaction_wrote_reads_from_none(tmp_path: Path) -> None:
+    """And not from the last one, which here read from it."""
+    told = Txns().op(3, "send", "[[:send 2 9]]", "[[:send 2 [0 9]]]").op(0, "begin", txn="1")
+    told.send(0, 1, 0, 0, 1).poll(0, "{2 [[0 9]]}", "{2 0}", "{2 1}", txn="1")
+    told.op(0, "end", ":commit", txn="1").op(1, "begin", txn="2")
+    told.poll(1, "{0 [[0 1]]}", "{0 0}", "{0 1}", txn="2").send(1, 2, 1, 0, 2)
+    found = told.op(1, "end", ":commit", txn="2").report(tmp_path / "history.edn")
+    assert found.holds and found.transactions == 2, found
+
+
 def test_every_name_is_planted() -> None:
     assert set(BAD) == set(ACROSS)
 
