@@ -280,6 +280,13 @@ def test_offsets_of_the_log_are_compared(cleaned: bool, kind: str, tmp_path: Pat
     assert [each.name for each in found.anomalies if not each.allowed] == ["altered-commit"]
 
 
+def test_a_commit_that_the_log_lacks_was_acknowledged_all_the_same(tmp_path: Path) -> None:
+    """Who is told of it hears what somebody committed."""
+    told, log = begun().marked(1, 2).asked(2).marked(1, 3), "1 has t; 1@3 commits 3"
+    found = told.report(tmp_path / "history.edn", log=log)
+    assert [each.name for each in found.anomalies if not each.allowed] == ["unwritten-commit"]
+
+
 def test_a_mark_that_several_commits_bear_tells_nothing_where_the_log_was_cleaned(
     tmp_path: Path,
 ) -> None:
