@@ -47,6 +47,7 @@ from kraftcheck.known_bugs.witnesses import Hunt
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.bugs.catalog import known
 from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.runner.scenarios import SCENARIOS
 from kraftcheck.screen import Screen
 from kraftcheck.traces.checkers.verdict import VIOLATED
 from kraftcheck.traces.jobs.backends import Pool
@@ -313,8 +314,7 @@ def mutants(asked: Asked) -> Figures:
 def runs(asked: Asked) -> Figures:
     told: Counter[str] = Counter()
     wrong: list[str] = []
-    scenarios = [*RUNS, "cluster", *[p.name for p in PROTOCOLS if p.world and p.name not in RUNS]]
-    for scenario in dict.fromkeys(scenarios):
+    for scenario in SCENARIOS:
         count = max(RUNS.get(scenario, OTHER_RUNS) * asked.cases // 100, 1)
         campaign = Campaign(scenario=scenario, seed=asked.seed, runs=count)
         simulate(asked.folder / scenario, campaign, backend=Pool())

@@ -1,7 +1,7 @@
 """Which tests cover a module, and the choice of modules: targets.toml beside this file.
 
 Near are the test that mirrors the module's path and those that import it; far are those that the
-table names besides. Quickest come first, as measured without a mutation.
+table names besides. Of these a mutant is asked those that call its function (recording/reached.py).
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ class Target(NamedTuple):
 
     path: str
     mutants: int
-    near: tuple[str, ...]
-    far: tuple[str, ...]
+    tests: tuple[str, ...]
     first: str
 
 
@@ -69,9 +68,10 @@ def targets(root: Path, table: Path) -> list[Target]:
                 near = _near(root, path, importers)
                 named = read.moved.get(path)
                 first = f"{named.replace('.', '/')}.py" if named else path
-                target = Target(path, group.mutants, near, _without(far, near), first)
+                tests = tuple(dict.fromkeys(near + far))
+                target = Target(path, group.mutants, tests, first)
                 found.setdefault(path, target)
-    if bare := [target.path for target in found.values() if not target.near + target.far]:
+    if bare := [target.path for target in found.values() if not target.tests]:
         raise BadInput(f"{table}: no test covers {bare[0]}")
     return list(found.values())
 
@@ -89,10 +89,6 @@ def _test_files(root: Path, named: str, table: Path) -> Iterator[str]:
         raise BadInput(f"{table}: {named} is not there")
     files = sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
     yield from (file.relative_to(root).as_posix() for file in files)
-
-
-def _without(files: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(file for file in files if file not in known))
 
 
 def _near(root: Path, path: str, importers: Mapping[str, list[str]]) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ class _Place(NamedTuple):
     """The node is the function's last statement."""
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Change = tuple[ast.AST, str]
 """The node whose text is replaced, and by what."""
 _Operator = Callable[[ast.AST, _Place], Iterator[_Change]]
@@ -110,27 +111,33 @@ def _hash(mutant: Mutant, path: str) -> str:
 # -- Where
 
 
-def _places(module: ast.Module) -> Iterator[tuple[str, ast.AST, _Place]]:
-    """Every node of a function's body, with the name of the function (of the outermost, if it
-    stands in several) and its place.
-    """
+def outermost(module: ast.Module) -> Iterator[tuple[str, _Function]]:
+    """Every function that stands in no other one, with its name."""
 
-    def below(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, ast.AST, _Place]]:
+    def below(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, _Function]]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from _within(child, ".".join((*names, child.name)))
+                yield ".".join((*names, child.name)), child
             elif isinstance(child, ast.ClassDef):
                 yield from below(child, (*names, child.name))
             elif isinstance(child, ast.Lambda):
-                yield from _within(child, ".".join((*names, "lambda")))
+                yield ".".join((*names, "lambda")), child
             else:
                 yield from below(child, names)
 
     yield from below(module, ())
 
 
-def _within(function: ast.AST, name: str) -> Iterator[tuple[str, ast.AST, _Place]]:
-    body = getattr(function, "body")  # noqa: B009  a list of statements, or a lambda's expression
+def _places(module: ast.Module) -> Iterator[tuple[str, ast.AST, _Place]]:
+    """Every node of a function's body, with the name of the function (of the outermost, if it
+    stands in several) and its place.
+    """
+    for name, function in outermost(module):
+        yield from _within(function, name)
+
+
+def _within(function: _Function, name: str) -> Iterator[tuple[str, ast.AST, _Place]]:
+    body = function.body
     last = body[-1] if isinstance(body, list) else body
 
     def visit(node: ast.AST, parent: ast.AST) -> Iterator[tuple[str, ast.AST, _Place]]:

@@ -7,10 +7,11 @@ MUTANT: a path, or the beginning of a mutant's name (of a function: all of its m
 all of targets.toml. --each: so many mutants of each module instead of those of the table. --seed:
 other mutants than without. --again: also those that are known.
 
-Each mutant stands in a copy of the tree, where the tests that cover it run (covering.py) until one
-fails or the time is up. What was found is kept in build/mutation and not asked again while the
-function is the same, and the test that noticed it; or, where none did, all those tests, or its
-reason. What no test notices needs a test, or a reason in reasons.toml.
+Each mutant stands in a copy of the tree, where those of its module's tests (covering.py) that call
+its function run until one fails or the time is up. What was found is kept in build/mutation and
+not asked again while the function is the same, and the test that noticed it; or, where none did,
+all tests of its module, or its reason. What no test notices needs a test, or a reason in
+reasons.toml.
 
 Exit codes: 0 every mutant is noticed or has a reason; 1 one is not and has none, or a reason is out
 of place; 2 some were not judged; 3 tests fail without a mutation, or a name is none.
@@ -22,7 +23,7 @@ import resource
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -37,7 +38,6 @@ from kraftcheck.artifacts import write_whole
 from kraftcheck.exits import BadInput
 from kraftcheck.screen import Columns, Screen
 from tests.mutation import covering, reasons
-from tests.mutation.covering import Target
 from tests.mutation.mutants import Mutant, chosen, mutants
 from tests.mutation.overlay import Overlay, Ran, overlay
 from tests.mutation.reasons import Reason
@@ -54,9 +54,10 @@ REASONED, OPEN, NOT_JUDGED = "has a reason", "OPEN", "not judged"
 
 class Settings(NamedTuple):
     """root: of the tree. In it table, reasons and what is known; store: a folder for what the tests
-    take without a mutation.
+    call without a mutation.
 
-    patience_s: so long a mutant's tests may take beyond SLOWER times what they took without it.
+    patience_s: of a processor, which a mutant's tests may take beyond SLOWER times what they took
+    without it.
     """
 
     root: Path = ROOT
@@ -64,7 +65,7 @@ class Settings(NamedTuple):
     reasons: str = "tests/mutation/reasons.toml"
     results: str = "build/mutation/results.json"
     store: str = "build/mutation"
-    patience_s: float = 90.0
+    patience_s: float = 20.0
     jobs: int = 1
     minutes: float | None = None
     each: int | None = None
@@ -87,10 +88,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The seconds of a test file without a mutation. digest: of the file and of the tree."""
+    """A test file without a mutation. digest: of the file and of the tree. seconds: of each test.
+    calls: by function, the tests that call it; "" stands for all of them.
+    """
 
     digest: str
-    seconds: float
+    seconds: dict[str, float]
+    calls: dict[str, list[str]]
+
+    def of(self, function: str) -> list[str]:
+        """The tests that call it, the quickest first."""
+        calling = self.calls.get(function, [])
+        tests = self.seconds if "" in calling else calling
+        return sorted(tests, key=self.seconds.__getitem__)
 
 
 Kept = TypeVar("Kept")
@@ -100,7 +110,6 @@ class Asked(NamedTuple):
     """A mutant, and the tests to ask. tests: digest of each file."""
 
     mutant: Mutant
-    target: Target
     tests: dict[str, str]
     root: Path
 
@@ -128,8 +137,7 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
         source = (settings.root / target.path).read_text("utf-8")
         there = mutants(target.path, source)
         every += there
-        files = target.near + target.far
-        tests = {file: covering.digest(settings.root, (file,)) for file in files}
+        tests = {file: covering.digest(settings.root, (file,)) for file in target.tests}
         count = target.mutants if settings.each is None else settings.each
         first = target.first if settings.seed is None else f"{target.first}#{settings.seed}"
         taken = {mutant.id for mutant in chosen(there, count, first)}
@@ -139,7 +147,7 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
             # Whoever names a function, or a mutant in full, wants it, chosen or not.
             wanted = any("::" in name for name in names)
             if wanted or (mutant.id in taken and (names or not settings.named)):
-                yield Asked(mutant, target, tests, settings.root)
+                yield Asked(mutant, tests, settings.root)
     if strange := [name for name, found in met.items() if not found]:
         raise BadInput(f"{strange[0]} is no mutant, and no module of {settings.table}")
 
@@ -169,19 +177,16 @@ def _judge(
     with ExitStack() as stack:
         for _ in range(settings.jobs):
             free.put(stack.enter_context(overlay(settings.root)))
-        baseline = _baseline(settings, left, free, screen)
         pool = stack.enter_context(ThreadPoolExecutor(settings.jobs))
+        baseline = _baseline(settings, left, free, pool, screen)
         meter = stack.enter_context(screen.progress("mutants", len(left)))
 
         def judged(asked: Asked) -> Result | None:
             late = settings.minutes is not None and monotonic() - begin > settings.minutes * 60
             if stop.is_set() or late:
                 return None
-            copy = free.get()
-            try:
+            with _taken(free) as copy:
                 return _result(copy, asked, baseline, settings.patience_s)
-            finally:
-                free.put(copy)
 
         futures = {pool.submit(judged, asked): asked.mutant.id for asked in left}
         try:
@@ -195,57 +200,79 @@ def _judge(
 
 
 def _result(
-    copy: Overlay, asked: Asked, seconds: dict[str, float], patience_s: float
+    copy: Overlay, asked: Asked, baseline: dict[str, Baseline], patience_s: float
 ) -> Result | None:
     """None: the run was ended by others."""
-    cpu_s = 0.0
-    last = Ran(0, "", {}, 0.0)
-    with copy.mutated(asked.mutant):
-        for files in (asked.target.near, asked.target.far):
-            if files and last.code == 0:
-                ordered = tuple(sorted(files, key=lambda file: (seconds[file], file)))
-                limit_s = patience_s + SLOWER * sum(seconds[file] for file in files)
-                last = copy.pytest(ordered, limit_s, "-x")
-                cpu_s += last.cpu_s
+    last = Ran(0, "", 0.0)
+    function = f"{asked.mutant.path}::{asked.mutant.function}"
+    files = [(baseline[file].of(function), baseline[file].seconds) for file in asked.tests]
+    cost = {tuple(tests): sum(map(seconds.__getitem__, tests)) for tests, seconds in files if tests}
+    if cost:
+        ordered = [test for tests in sorted(cost, key=cost.__getitem__) for test in tests]
+        with copy.mutated(asked.mutant):
+            last = copy.pytest(ordered, patience_s + SLOWER * sum(cost.values()))
     if last.killed_by_others:
         return None
+    if last.failed and not copy.passes(last.failed):
+        raise BadInput(f"{last.failed} fails alone without a mutation; mend that first")
     outcome = TIMEOUT if last.code is None else SURVIVED if last.code == 0 else KILLED
     by = last.failed or ("before any test" if outcome == KILLED else "")
     return Result(
         change=asked.mutant.change,
         outcome=outcome,
         by=by,
-        cpu_s=round(cpu_s, 1),
+        cpu_s=round(last.cpu_s, 1),
         function=asked.mutant.digest,
         tests=asked.witnesses(by),
     )
 
 
 def _baseline(
-    settings: Settings, left: Sequence[Asked], free: SimpleQueue[Overlay], screen: Screen
-) -> dict[str, float]:
-    """How long the tests take that are to be asked. Raises BadInput: one fails."""
+    settings: Settings,
+    left: Sequence[Asked],
+    free: SimpleQueue[Overlay],
+    pool: ThreadPoolExecutor,
+    screen: Screen,
+) -> dict[str, Baseline]:
+    """What the tests call, and how long they take. Raises BadInput: one fails."""
     place = settings.root / settings.store / BASELINE
     found = _load(place, dict[str, Baseline]) or {}
-    copy = free.get()
-    tree = covering.digest(copy.root, tuple(_what_tests_need(copy.root)))
-    covers = {file for each in left for file in each.target.near + each.target.far}
-    digests = {file: tree + covering.digest(copy.root, (file,)) for file in sorted(covers)}
+    with _taken(free) as copy:
+        tree = covering.digest(copy.root, tuple(_what_tests_need(copy.root)))
+    covers = {file for each in left for file in each.tests}
+    digests = {file: tree + covering.digest(settings.root, (file,)) for file in sorted(covers)}
     missing = [
         file
         for file, digest in digests.items()
         if file not in found or found[file].digest != digest
     ]
+    modules = [of.path for of in covering.targets(settings.root, settings.root / settings.table)]
+
+    def recorded(file: str) -> tuple[str, Baseline]:
+        with _taken(free) as copy:
+            ran, calls = copy.recorded(file, modules)
+        if ran.code != 0:
+            raise BadInput(f"{ran.failed or file} fails without a mutation; mend that first")
+        of = {function: sorted(tests) for function, tests in calls.of.items()}
+        return file, Baseline(digests[file], calls.seconds, of)
+
     with screen.progress("test files without a mutation", len(missing)) as meter:
-        for done, file in enumerate(missing, 1):
-            ran = copy.pytest((file,), None)
-            if ran.code != 0:
-                raise BadInput(f"{ran.failed or file} fails without a mutation; mend that first")
-            found[file] = Baseline(digests[file], round(sum(ran.seconds.values()), 2))
+        for done, future in enumerate(
+            as_completed(pool.submit(recorded, each) for each in missing)
+        ):
+            file, found[file] = future.result()
             _store(place, found)
-            meter.update(done, file)
-    free.put(copy)
-    return {file: found[file].seconds for file in digests}
+            meter.update(done + 1, file)
+    return {file: found[file] for file in digests}
+
+
+@contextmanager
+def _taken(free: SimpleQueue[Overlay]) -> Iterator[Overlay]:
+    copy = free.get()
+    try:
+        yield copy
+    finally:
+        free.put(copy)
 
 
 def _what_tests_need(root: Path) -> Iterator[str]:

@@ -178,7 +178,6 @@ def _some_cycle(ops: _Ops) -> tuple[int, ...]:
     It goes from a read back to its write, and on to the earlier read of that process that is on a
     cycle too.
     """
-    at = min(ops.source)
     seen: dict[int, int] = {}
     path: list[int] = []
     stuck = _stuck(ops)

@@ -62,7 +62,7 @@ class GroupPartition(Model):
 
     def judged_all(self, objects: Sequence[Sequence[Operation]]) -> list[Verdict]:
         """As `judged` of each, at the cost of one look at all that hold."""
-        suspects = _suspects(objects) if len(objects) > 1 else {0}
+        suspects = _suspects(objects)
         return [
             self.judged(each) if at in suspects else _verdict(each[0].key, HOLDS, [])
             for at, each in enumerate(objects)

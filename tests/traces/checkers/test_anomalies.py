@@ -363,6 +363,19 @@ def test_every_rejection_has_an_anomaly() -> None:
     assert rejected > 500
 
 
+@pytest.mark.parametrize("base", [0, 1 << 61])
+def test_each_log_of_a_batch_has_its_own_places(base: int) -> None:
+    """However large its offsets are: then places are counted, and not computed."""
+    log = made(
+        *((0, send(each, base + at)) for at, each in enumerate("abc")),
+        (1, poll((base, "a"), start=base)),
+        (2, poll((base + 1, "b"), (base + 2, "c"), start=base + 1)),
+        (1, poll((base + 2, "c"), start=base + 1)),
+    )
+    found = anomalies_of(judge(together(*[from_history(log)] * 3), gaps=True))
+    assert {name: found.counts(name).tolist() for name in found.names} == {"poll-skip": [1, 1, 1]}
+
+
 # -- Numbers
 
 

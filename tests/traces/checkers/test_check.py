@@ -285,6 +285,29 @@ def test_what_nobody_saw_is_lost_if_everything_was_read() -> None:
     assert verdicts == ["violated", "holds", "unknown"]
 
 
+def test_what_nobody_read_may_be_lost_and_the_report_says_by_what_right() -> None:
+    weak = Configuration(acks="1")
+    found = check_history(history(*APPENDS, model=LOG), configuration=weak, envelope=ANYTHING_CLEAN)
+    allowed = promised(weak, ANYTHING_CLEAN).allowed
+    assert found.anomalies[0].reason.endswith(f"; {allowed['unseen']}")
+
+
+def test_it_is_open_who_wrote_what_whatever_nobody_read() -> None:
+    """To say that everything was read would not decide it."""
+    twice = (call("append", 0, 5, "a"), call("append", 0, None, "a"))
+    read = call("fetch", 20, 35, 0, ((0, "a"),))
+    unread = history(*twice, call("append", 60, 65, "z", 2), read, model=LOG)
+    (part,) = check_history(unread, complete=None).parts
+    assert part.verdict == "unknown" and str(part.reason).endswith("who wrote what is open")
+
+
+def test_of_two_reads_that_begin_together_the_one_that_missed_it_is_told() -> None:
+    saw = call("fetch", 20, 25, 0, ((0, "a"), (1, "b")), end=2)
+    missed = call("fetch", 20, 26, 1, (), end=1)
+    (part,) = check_history(history(*APPENDS, saw, missed, model=LOG)).parts
+    assert part.certificate is not None and part.certificate.operations == (1, 3)
+
+
 def test_other_models_are_searched() -> None:
     calls = (call("write", 0, 5, 1), call("read", 10, 15, None, 2))
     for model in ("register", Register()):

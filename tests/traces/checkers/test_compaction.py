@@ -314,3 +314,4 @@ def test_keys_are_those_of_pairs() -> None:
 def test_successors_stay_in_their_log() -> None:
     segment, key = np.array([0, 0, 0, 1, 1]), np.array([7, 8, 7, 7, 8])
     assert successors(segment, key).tolist() == [2, -1, -1, -1, -1]
+    assert successors(np.array([0, 1]), np.array([7, 7])).tolist() == [-1, -1]

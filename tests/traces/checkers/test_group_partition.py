@@ -72,6 +72,10 @@ GOOD: dict[str, list[Told]] = {
     "removed, and goes on until it is told": [*REMOVED, ("lost", 1)],
     "removed, and gives up by itself before it is told": [*REMOVED, ("revoked", 1)],
     "removed before it learns what it was given": LATE,
+    "removed before it learns what it was given, and given it again": [
+        *[*LATE, ("log-taken", 2)],
+        *REMOVED[:2],
+    ],
     "left out by a generation, and removed": [*ASKED, ("log-removed", 1), *HEIR],
     "left out by a generation that it missed, and given it again": [
         *ASKED,

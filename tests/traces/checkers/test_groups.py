@@ -280,6 +280,13 @@ def test_offsets_of_the_log_are_compared(cleaned: bool, kind: str, tmp_path: Pat
     assert [each.name for each in found.anomalies if not each.allowed] == ["altered-commit"]
 
 
+def test_a_commit_that_the_log_lacks_was_acknowledged_all_the_same(tmp_path: Path) -> None:
+    """Who is told of it hears what somebody committed."""
+    told, log = begun().marked(1, 2).asked(2).marked(1, 3), "1 has t; 1@3 commits 3"
+    found = told.report(tmp_path / "history.edn", log=log)
+    assert [each.name for each in found.anomalies if not each.allowed] == ["unwritten-commit"]
+
+
 def test_a_mark_that_several_commits_bear_tells_nothing_where_the_log_was_cleaned(
     tmp_path: Path,
 ) -> None:
@@ -323,6 +330,18 @@ def test_a_commit_that_the_log_lacks_is_read_by_nobody(tmp_path: Path) -> None:
     assert again.asked(3).report(tmp_path / "history.edn").holds
     found = again.report(tmp_path / "history.edn", log=log)
     assert [each.name for each in found.anomalies] == ["unknown-offset"]
+
+
+def test_what_is_allowed_is_no_evidence_beside_what_is_not(tmp_path: Path) -> None:
+    """Though its name comes first."""
+    log = BY_LOG["idle-rebalance"][1]
+    found = GOOD["more than was shown"].report(tmp_path / "history.edn", log=log)
+    assert {each.name: each.allowed for each in found.anomalies} == {
+        "commit-beyond": True,
+        "idle-rebalance": False,
+    }
+    [evidence] = [each.certificate for each in found.parts if each.certificate]
+    assert evidence.kind == "idle-rebalance"
 
 
 def test_a_damaged_log_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -252,6 +252,16 @@ def test_of_two_reads_of_a_circle_the_first_is_told(tmp_path: Path) -> None:
     assert same.certificates[0].operations == first.certificates[0].operations
 
 
+def test_who_reads_what_no_transaction_wrote_reads_from_none(tmp_path: Path) -> None:
+    """And not from the last one, which here read from it."""
+    told = Txns().op(3, "send", "[[:send 2 9]]", "[[:send 2 [0 9]]]").op(0, "begin", txn="1")
+    told.send(0, 1, 0, 0, 1).poll(0, "{2 [[0 9]]}", "{2 0}", "{2 1}", txn="1")
+    told.op(0, "end", ":commit", txn="1").op(1, "begin", txn="2")
+    told.poll(1, "{0 [[0 1]]}", "{0 0}", "{0 1}", txn="2").send(1, 2, 1, 0, 2)
+    found = told.op(1, "end", ":commit", txn="2").report(tmp_path / "history.edn")
+    assert found.holds and found.transactions == 2, found
+
+
 def test_every_name_is_planted() -> None:
     assert set(BAD) == set(ACROSS)
 
@@ -284,6 +294,35 @@ def test_what_a_process_read_before_it_began_is_its_input(tmp_path: Path) -> Non
         told.op(process, "send-offsets", '["g" [[0 2]]]', txn=txn)
         told.op(process, "end", ":commit", txn=txn)
     assert names(told.report(tmp_path / "history.edn")) == {"input-twice"}
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_who_is_initialised_last_may_be_answered_first(late: bool, tmp_path: Path) -> None:
+    """A producer is fenced from then on, and not from its own answer."""
+    first, slow, last = (Txns().op(at, "init", '"id"').lines for at in (0, 1, 2))
+    told = Txns().txn(0, 1, (0, 0, 1))
+    again = Txns().op(0, "begin", txn="2").send(0, 2, 0, 2, 7) if late else Txns()
+    told.lines = [*first, slow[0], *told.lines, *last, *again.lines, slow[1]]
+    told.poll(9, "{0 [[2 7]]}", "{0 2}", "{0 3}") if late else None
+    found = told.report(tmp_path / "history.edn")
+    assert ("zombie-write" in names(found)) == late and found.holds != late, found
+    if late:
+        told_by = next(each for each in found.anomalies if each.name == "zombie-write")
+        assert told_by.certificates[0].operations[0] == 5, "of the last, which was answered"
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_is_shown_of_a_transaction_proves_that_it_consumed(
+    shown: bool, tmp_path: Path
+) -> None:
+    """Nobody told its producer."""
+    told = again(1, 3)
+    end = told.lines.index(told.op(2, "end", ":commit", txn="3").lines.pop())
+    told.lines = told.lines[: end - 1]
+    told.send(2, 3, 1, 9, 9).op(2, "end", ":commit", txn="3", outcome="info")
+    told.poll(9, "{1 [[9 9]]}" if shown else "{1 []}", "{1 9}", "{1 10}" if shown else "{1 9}")
+    found = told.report(tmp_path / "history.edn")
+    assert names(found) == ({"input-twice"} if shown else set()), found
 
 
 def test_offsets_that_a_commit_left_behind(tmp_path: Path) -> None:
