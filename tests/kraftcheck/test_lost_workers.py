@@ -151,6 +151,7 @@ def test_a_campaign_outlives_its_workers(tmp_path: Path) -> None:
             for least, victims, how in (
                 (1, executors, signal.SIGKILL),
                 (2, workers, signal.SIGKILL),
+                (3, workers, signal.SIGSTOP),
             ):
                 wait_for(lambda: done() >= least and victims(cluster.pid), process)  # noqa: B023
                 os.kill(victims(cluster.pid)[-1], how)
