@@ -146,20 +146,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--places", nargs="+", choices=PLACES, default=[*PLACES])
     options = parser.parse_args(arguments or [])
-    for verb in options.verbs:
-        print(f"| `{verb}`, files | {' | '.join(options.places)} |")
-        print("|---|" + "---|" * len(options.places))
-        for size in options.sizes or SIZES[verb]:
-            with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-                folder = Path(name) / "files"
-                folder.mkdir()
-                (histories if verb == "check" else traces)(folder, size)
-                cells = []
-                for place in options.places:
-                    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                        each = pool.submit(cost, verb, folder, place).result()
-                    cells.append(f"{each.cpu:,.1f} s, {each.memory:,.0f} MiB")
-            print(f"| {size:,} | {' | '.join(cells)} |", flush=True)
+    print("| verb | files | place | CPU-seconds | memory |\n|---|---:|---|---:|---:|")
+    for verb, size in ((v, n) for v in options.verbs for n in options.sizes or SIZES[v]):
+        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+            folder = Path(name) / "files"
+            folder.mkdir()
+            (histories if verb == "check" else traces)(folder, size)
+            for place in options.places:
+                with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                    each = pool.submit(cost, verb, folder, place).result()
+                told = (
+                    f"| `{verb}` | {size:,} | {place} | {each.cpu:,.1f} | {each.memory:,.0f} MiB |"
+                )
+                print(told, flush=True)
 
 
 if __name__ == "__main__":
