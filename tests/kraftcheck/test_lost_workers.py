@@ -115,7 +115,7 @@ def below(top: int, name: str) -> list[int]:
     own = {top}
     while more := {pid for pid, (parent, _) in there.items() if parent in own} - own:
         own |= more
-    return sorted(pid for pid in own if name in there[pid][1] and pid != top)
+    return sorted(pid for pid in own if pid != top and name in there[pid][1])
 
 
 def executors(top: int) -> list[int]:
