@@ -16,7 +16,6 @@ processes share count in each: an upper bound.
 
 from __future__ import annotations
 
-import resource
 import sys
 import tempfile
 import threading
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kraftcheck.conformance import backend_of
+from kraftcheck.osutil.children import processor_seconds
 from kraftcheck.traces.jobs.backends import Backend
 from kraftcheck.traces.jobs.campaigns import TIMINGS, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_file
@@ -99,16 +99,10 @@ HEAD = (
 )
 
 
-def spent() -> float:
-    """CPU-seconds of this process and of all that it started and that have ended."""
-    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in of)
-
-
 def measure(folder: Path, name: str, runs: int, *, spark: bool) -> Size:
     memory = Memory()
     memory.start()
-    started, before = time.monotonic(), spent()
+    started, before = time.monotonic(), processor_seconds()
     plan = begin(folder, plan_of(configurations_named(name), runs, SEED))
     with backend(spark, runs) as chosen:
         found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
@@ -125,7 +119,7 @@ def measure(folder: Path, name: str, runs: int, *, spark: bool) -> Size:
     only = found["configurations"][0]
     tell(only, timings, runs)
     distinct = only["conformance"]["distinct"]["canonical"]
-    return Size(runs, spent() - before, memory.peak, only["steps"], distinct)
+    return Size(runs, processor_seconds() - before, memory.peak, only["steps"], distinct)
 
 
 def configurations_named(name: str) -> tuple[Configuration, ...]:

@@ -1,184 +1,188 @@
-"""Steps judged by TLC per CPU-second: thousands in one JVM against one JVM for each trace.
+"""Steps judged by TLC per CPU-second: as values, as text, and with one JVM for each trace.
 
-Both sides judge steps of the same recorded runs with the same frame, the same flags and the same
-driver (`tla_utils.check_steps`), and both are measured here and now. The left side is what the job
-`conform` does: distinct steps in chunks of CHUNK. The right side takes a run, as trace validation
-usually does, and judges its steps in a JVM of their own; it is measured on a sample of SAMPLE runs,
-and its rate is taken to be that of all (no trace depends on another, so nothing but the mean
-matters).
+All three judge steps of the same recorded runs, canaries included, by the code of `conform`
+(`traces/steps/judge.py`). The first two judge the same groups of distinct steps, in turn, so that a
+machine whose speed drifts is the same for both; they differ in the form in which TLC gets the
+steps. The third takes a run, as trace validation usually does, and judges its distinct steps in
+JVMs of their own. It is measured on a sample of SAMPLE runs, and its rate is taken to be that of
+all (no trace depends on another, so nothing but the mean matters).
 
-Two ratios are printed, since they answer different questions:
+CPU-seconds are those of this process and of its JVMs, from classes in memory to verdicts.
 
-    step for step   distinct steps of a chunk per CPU-second / distinct steps of a trace per
-                    CPU-second: what batching alone gains
-    whole campaign  CPU-seconds of one JVM for each of the runs / CPU-seconds of the chunks, for the
-                    runs that the chunks come from: what batching and deduplication gain together
+    values          CPU-seconds as text / as values
+    step for step   distinct steps of a group per CPU-second of TLC / those of a trace: what
+                    batching alone gains
+    whole campaign  CPU-seconds of TLC for each of the runs / for the groups, of the runs that the
+                    groups come from: what batching and deduplication gain together
 
-CPU-seconds are those of the JVMs. What Python spends on turning steps into modules is on the next
-line, for both sides.
-
-    python -m benchmarks.conformance [SIZE ...]     default 10000 100000
+    python -m benchmarks.conformance [SCENARIO] [SIZE ...]     default quorum 10000 100000
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import tempfile
-import time
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.reference.quorum.protocol import VOTER
+from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Pool
+from kraftcheck.traces.jobs.conform import DEFAULT_CHECK
 from kraftcheck.traces.jobs.simulate import simulate
-from kraftcheck.traces.steps.classes import SLIM, PartFiles, examine_part, merge
-from kraftcheck.traces.steps.judge import CHUNK, encoded_steps, groups_of
-from kraftcheck.traces.steps.record import Part, decode_step_constants
-from kraftcheck.traces.steps.translation import Abstraction, as_columns, shared_frame
-from kraftcheck.traces.store import Campaign, read_manifest, read_parts
-from tla_utils import CheckOptions, StepReport, check_steps
+from kraftcheck.traces.steps.classes import SLIM, PartFiles, examine, examine_part, merge
+from kraftcheck.traces.steps.judge import CHUNK, Group, groups_of, report_of
+from kraftcheck.traces.store import Campaign, read_manifest
+from tla_utils import CheckOptions
 
 SIZES = (10_000, 100_000)
 SAMPLE = 8
-REQUIRED = 60
-# One set of constants, so that every chunk is full.
-OPTIONS = {"voters": 3, "fetch_max_records": 2}
+SEED = 1
+# One set of constants, so that every group is full.
+OPTIONS = {"quorum": {"voters": 3, "fetch_max_records": 2}}
+AS_TEXT = replace(DEFAULT_CHECK, as_text="compared")
 
 
 class Cost(NamedTuple):
-    """What judging some steps took, in CPU-seconds of the JVMs and of this process."""
+    """CPU-seconds of this process and of its JVMs."""
 
     steps: int
     jvms: int
-    tlc: float
     python: float
+    tlc: float
+
+    @property
+    def whole(self) -> float:
+        return self.python + self.tlc
 
     @property
     def rate(self) -> float:
         return self.steps / self.tlc
 
+    def plus(self, other: Cost) -> Cost:
+        steps, jvms = self.steps + other.steps, self.jvms + other.jvms
+        return Cost(steps, jvms, self.python + other.python, self.tlc + other.tlc)
+
     def __str__(self) -> str:
         return (
-            f"{self.steps:>9,} distinct steps, {self.jvms:>4} JVMs, {self.tlc:>8.1f} CPU-s of TLC, "
-            f"{self.rate:>8,.0f} steps per CPU-s, Python {self.python:.1f} CPU-s"
+            f"{self.steps:>9,} distinct steps, {self.jvms:>4} JVMs, {self.whole:>8.2f} CPU-s "
+            f"(Python {self.python:.2f}, TLC {self.tlc:.2f}), "
+            f"{self.steps / self.whole:>8,.0f} steps per CPU-s"
         )
 
 
-class Campaigned(NamedTuple):
-    """Runs on disk, and their classes merged."""
+NOTHING = Cost(0, 0, 0.0, 0.0)
 
-    folder: Path
-    runs: int
+
+class Campaigned(NamedTuple):
+    """Parts of a campaign, and their classes merged."""
+
+    scenario: str
+    files: list[PartFiles]
     merged: pa.Table
 
+    def first(self, size: int) -> pa.Table:
+        """So many distinct steps, those that the first runs show."""
+        order = np.lexsort((self.merged["step"].to_numpy(), self.merged["run"].to_numpy()))
+        return self.merged.take(pa.array(np.sort(order[:size])))
 
-def record(folder: Path, least: int) -> Campaigned:
+
+def record(folder: Path, least: int, scenario: str = "quorum") -> Campaigned:
     """A campaign with at least so many distinct steps, in as few runs as that takes."""
-    runs = max(100, least // 60)
+    runs = max(20, least // 60)
     while True:
         place = folder / f"runs-{runs}"
-        campaign = Campaign(scenario="quorum", seed=1, runs=runs, options=OPTIONS)
-        simulate(place, campaign, backend=Pool())
+        options = OPTIONS.get(scenario, {})
+        simulate(place, Campaign(scenario=scenario, seed=SEED, runs=runs, options=options))
         entries = read_manifest(place).parts
-        examine = partial(examine_part, place, place / "conform", entries, SPECS)
-        merged = merge(Pool().run(examine, len(entries), SLIM))
+        task = partial(examine_part, place, place / "conform", entries, SPECS)
+        merged = merge(Pool().run(task, len(entries), SLIM)).combine_chunks()
         if len(merged) >= least:
-            return Campaigned(place, runs, merged)
+            files = [PartFiles.from_entry(place / "conform", entry) for entry in entries]
+            return Campaigned(scenario, files, merged)
         runs = int(runs * 1.1 * least / len(merged)) + 1
 
 
-def runs_needed(campaign: Campaigned, size: int) -> int:
-    """How many runs, from the first on, it takes to see `size` distinct steps."""
-    return int(np.sort(campaign.merged["run"].to_numpy())[size - 1]) + 1
+def judged(groups: Iterable[Group], options: CheckOptions = DEFAULT_CHECK) -> Cost:
+    """Raises SystemExit: a step of the reference is not accepted, or not in the form asked for."""
+    found = NOTHING
+    for kind, classes in groups:
+        before = _spent()
+        report = report_of(kind, classes, options)
+        python, tlc = (now - was for now, was in zip(_spent(), before, strict=True))
+        if {each.verdict for each in report.verdicts} != {"accepted"}:
+            raise SystemExit("a step of the correct reference is not accepted")
+        if report.as_text != options.as_text:
+            raise SystemExit(f"TLC got the steps as text: {report.as_text}")
+        found = found.plus(Cost(len(classes), report.runs, python, tlc))
+    return found
 
 
-def judge(steps: Any, texts: list[str]) -> Cost:
-    begin = time.process_time()
-    frame = shared_frame(VOTER, [decode_step_constants(text) for text in texts])
-    report: StepReport = check_steps(frame, steps, CheckOptions(chunk=CHUNK, parallel=1))
-    python = time.process_time() - begin
-    if report.numbers("rejected") or report.numbers("unknown"):
-        raise SystemExit("a step of the correct reference was not accepted: nothing to compare")
-    return Cost(report.distinct, report.runs, report.cpu_seconds, python)
-
-
-def total(costs: list[Cost]) -> Cost:
-    columns = list(zip(*costs, strict=True))
-    return Cost(sum(columns[0]), sum(columns[1]), sum(columns[2]), sum(columns[3]))
+def _spent() -> tuple[float, float]:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    own, children = (each.ru_utime + each.ru_stime for each in used)
+    return own, children
 
 
 def in_chunks(campaign: Campaigned, size: int) -> Cost:
-    """The distinct steps that the first runs show, `size` of them, in chunks."""
-    order = np.lexsort((campaign.merged["step"].to_numpy(), campaign.merged["run"].to_numpy()))
-    wanted = campaign.merged.take(pa.array(np.sort(order[:size])))
-    entries = read_manifest(campaign.folder).parts
-    files = [PartFiles.from_entry(campaign.folder / "conform", entry) for entry in entries]
-    costs = []
-    for _, classes in groups_of(files, wanted, CHUNK):
-        begin = time.process_time()
-        texts = list(dict.fromkeys(classes["constants"].to_pylist()))
-        table = encoded_steps(classes, texts, VOTER)
-        converted = time.process_time() - begin
-        cost = judge(table, texts)
-        costs.append(cost._replace(python=cost.python + converted))
-    return total(costs)
+    return judged(groups_of(campaign.files, campaign.first(size), CHUNK))
 
 
-def trace_by_trace(campaign: Campaigned, runs: int) -> Cost:
-    """A JVM for each of SAMPLE runs, spread evenly over the first `runs`."""
-    wanted = {round(place) for place in np.linspace(0, runs - 1, SAMPLE)}
-    costs = []
-    for tables in read_parts(campaign.folder):
-        if not wanted & set(range(tables.first_run, tables.first_run + tables.runs)):
-            continue
-        part = Part(tables)
-        text = part.constants_texts[0]
-        form = Abstraction(decode_step_constants(text))
-        for at in range(tables.runs):
-            if tables.first_run + at in wanted:
-                begin = time.process_time()
-                steps = [as_columns(form, part.step(i)) for i in part.steps_of_run[at].tolist()]
-                converted = time.process_time() - begin
-                cost = judge(steps, [text])
-                costs.append(cost._replace(python=cost.python + converted))
-    return total(costs)
+def both_forms(campaign: Campaigned, size: int) -> tuple[Cost, Cost]:
+    """As values, and as text."""
+    values = text = NOTHING
+    for group in groups_of(campaign.files, campaign.first(size), CHUNK):
+        values, text = values.plus(judged([group])), text.plus(judged([group], AS_TEXT))
+    return values, text
 
 
-def compare(campaign: Campaigned, size: int) -> None:
-    runs = runs_needed(campaign, size)
-    one_each = trace_by_trace(campaign, runs)
-    chunks = in_chunks(campaign, size)
-    per_run = one_each.tlc / one_each.jvms
-    print(f"{size:,} distinct steps, first seen in {runs:,} runs")
-    print(f"  chunks of {CHUNK:,}    {chunks}")
-    print(f"  one JVM per trace   {one_each}  (sample of {one_each.jvms} runs)")
-    print(f"  step for step       {against(chunks.rate / one_each.rate)}")
+def trace_by_trace(campaign: Campaigned, runs: Iterable[int], folder: Path) -> Cost:
+    """Runs, each for itself."""
+    found = NOTHING
+    for run in runs:
+        options = OPTIONS.get(campaign.scenario)
+        tables = simulate_part(campaign.scenario, SEED, run, 1, options=options)
+        files = PartFiles(folder, f"run-{run}", run, 1)
+        found = found.plus(judged(groups_of([files], merge(examine(tables, files)), CHUNK)))
+    return found
+
+
+def compare(campaign: Campaigned, size: int, folder: Path) -> None:
+    runs = int(campaign.first(size)["run"].to_numpy().max()) + 1
+    sample = sorted({round(place) for place in np.linspace(0, runs - 1, SAMPLE)})
+    one_each = trace_by_trace(campaign, sample, folder)
+    values, text = both_forms(campaign, size)
+    per_run = one_each.tlc / len(sample)
+    print(f"{size:,} distinct steps of {campaign.scenario}, first seen in {runs:,} runs")
+    print(f"  as values          {values}")
+    print(f"  as text            {text}")
+    print(f"  one JVM per trace  {one_each}  (sample of {len(sample)} runs)")
+    print(f"  values             {text.whole / values.whole:8.2f} times")
+    print(f"  step for step      {values.rate / one_each.rate:8.0f} times")
     print(
-        f"  whole campaign      {against(runs * per_run / chunks.tlc)}; {runs:,} traces at "
+        f"  whole campaign     {runs * per_run / values.tlc:8.0f} times; {runs:,} traces at "
         f"{per_run:.2f} CPU-s would take {runs * per_run:,.0f} (extrapolated)",
         flush=True,
     )
 
 
-def against(ratio: float) -> str:
-    """A ratio and the one that is aimed at."""
-    met = "met" if ratio >= REQUIRED else "NOT MET"
-    return f"{ratio:8.0f} times (aim: {REQUIRED}, {met})"
-
-
 def main(arguments: list[str] | None = None) -> None:
-    sizes = sorted(int(size) for size in arguments or SIZES)
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        campaign = record(Path(folder), sizes[-1])
+    words = list(arguments or ())
+    scenario = words.pop(0) if words and not words[0].isdigit() else "quorum"
+    sizes = sorted(int(size) for size in words or SIZES)
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
+        campaign = record(Path(name), sizes[-1], scenario)
         # The first JVM of a machine reads its libraries from disk: not ours to measure.
         in_chunks(campaign, 10)
         for size in sizes:
-            compare(campaign, size)
+            compare(campaign, size, Path(name))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@
 
 All simulate some runs at a time, in one process that knows nothing yet, and find the classes of
 their steps; the guided one also looks for what is new and makes its next generation. That is timed,
-and nothing else: not the judges, which are the same for both. --ways: `plain`, `guided`, or
-`"plain x4"`, a plain campaign of which every run is four times as long.
+and nothing else: not the judges, which are the same for both.
 
 Without --bugs (then `plain` is one of the ways): how much each came to, and when it met what plain
 campaigns meet *reliably*, which is what more than half of the plain campaigns of the other seeds
@@ -29,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import re
 import sys
 import tempfile
 import time
@@ -47,7 +45,6 @@ from kraftcheck.known_bugs.figures import interval, ranked
 from kraftcheck.reference.bugs.catalog import UnknownBug, bug, bugs_of
 from kraftcheck.reference.runner.run import forget, simulate_genomes, simulate_part
 from kraftcheck.reference.sim.choices import run_seed
-from kraftcheck.reference.sim.options import STRETCH
 from kraftcheck.reference.steered.moves import NodeStep
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.relation import Relation
@@ -66,24 +63,8 @@ SECONDS, SEEDS, GENERATION = 30.0, 3, 32
 """A generation is as large as that of a guided campaign of 1,280 runs at most."""
 TIER: Final = "campaign"
 CHARTS: Final = Path(__file__).resolve().parents[1] / "runs" / ".verdicts" / "charts"
-PLAIN, GUIDED = "plain", "guided"
+PLAIN, GUIDED = WAYS = ("plain", "guided")
 SCENARIOS = ("quorum", "partition", "cluster", "transactions")
-
-
-_WAY: Final = re.compile(rf"{GUIDED}|{PLAIN}(?: x([1-9]\d*))?")
-
-
-def way_of(text: str) -> str:
-    """Raises ValueError: it is none."""
-    if not _WAY.fullmatch(text):
-        raise ValueError(text)
-    return text
-
-
-def _times(way: str) -> int:
-    """How many times as long its runs are."""
-    told = _WAY.fullmatch(way)
-    return int(told[1] or 1) if told else 1
 
 
 class Generation(NamedTuple):
@@ -103,9 +84,6 @@ def generations(campaign: Campaign, way: str) -> Iterator[Generation]:
     forget_classes()
     guided, size, corpus = way == GUIDED, campaign.guided, Corpus(campaign, "")
     options, spent, first = dict(campaign.options), 0.0, 0
-    if (times := _times(way)) > 1:
-        options[STRETCH] = times
-        size = max(1, size // times)
     while True:
         gc.collect()
         gc.disable()
@@ -376,7 +354,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--generation", type=int, default=GENERATION)
-    parser.add_argument("--ways", type=way_of, nargs="+", default=[PLAIN, GUIDED], metavar="WAY")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--bugs", nargs="*", metavar="ID", help="all of the scenario, if none")
     asked = parser.parse_args(arguments)
     ways = asked.ways

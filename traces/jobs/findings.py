@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftcheck.osutil.commands import command
+from kraftcheck.reference.clients.promises import Level
 from kraftcheck.reference.runner.scenarios import SCENARIOS
 from kraftcheck.reference.runner.watching import decisions_of
 from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS
@@ -85,10 +86,7 @@ LISTED: Final = 20
 """So many of one kind are listed; all are counted."""
 GROWTH_POINTS: Final = 40
 
-LEVELS: Final = (
-    *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
-    *("bounded-staleness", "regular-sessions", "linearizable"),
-)
+LEVELS: Final = tuple(level.name.lower().replace("_", "-") for level in Level)
 """The names of levels, weakest first (reference/clients/promises.py)."""
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 import tla_utils
 from kraftcheck.osutil.files import read_bytes, replace_file, sources
 from kraftcheck.reference.protocols import KINDS, sources_of_others
-from kraftcheck.reference.runner.run import simulate_genomes, simulate_part
+from kraftcheck.reference.runner.run import simulate_genomes
 from kraftcheck.reference.sim.choices import run_seed
 from kraftcheck.reference.sim.genomes import Choices
 from kraftcheck.traces.jobs.coverage import features
@@ -42,7 +42,7 @@ from kraftcheck.traces.jobs.guidance import GENOMES, genomes_of, genomes_table
 from kraftcheck.traces.jobs.histories import judge_histories
 from kraftcheck.traces.jobs.measures import measure
 from kraftcheck.traces.jobs.novelty import MET, features_of, met, rules, rules_met, sometimes
-from kraftcheck.traces.jobs.simulate import Range, missing_ranges
+from kraftcheck.traces.jobs.simulate import Range, missing_ranges, simulated
 from kraftcheck.traces.schema import PartTables, TraceError
 from kraftcheck.traces.sealed import Unsealed, digest, sealed, unsealed
 from kraftcheck.traces.steps.check import Finding
@@ -262,7 +262,8 @@ def work_on(work: Work, number: int) -> pa.Table:
         # Simulated even if it is recorded: a trace does not tell which choices were made.
         tables, learned = _guided(work, first_run, runs)
     elif entry is None:
-        tables = _simulated(work.campaign, first_run, runs)
+        alike = partial(simulated, work.campaign)
+        tables = _naming(alike, work.campaign, first_run, runs)
     if entry is None:
         entry = write_part(work.trace, tables)
     else:
@@ -295,27 +296,16 @@ class Learned(NamedTuple):
     decided: list[frozenset[str]]
 
 
-def _simulated(campaign: Campaign, first_run: int, runs: int) -> PartTables:
-    options = dict(campaign.options) or None
-
-    def simulated(first: int, count: int) -> PartTables:
-        return simulate_part(
-            campaign.scenario, campaign.seed, first, count, bug=campaign.bug, options=options
-        )
-
-    return _naming(simulated, campaign, first_run, runs)
-
-
 def _guided(work: Work, first_run: int, runs: int) -> tuple[PartTables, Learned]:
     campaign = work.campaign
     options = dict(campaign.options) or None
     genomes = genomes_of(work.trace, campaign, first_run, runs)
 
-    def simulated(first: int, count: int) -> tuple[PartTables, list[Choices], list[frozenset[str]]]:
+    def made(first: int, count: int) -> tuple[PartTables, list[Choices], list[frozenset[str]]]:
         own = genomes[first - first_run : first - first_run + count]
         return simulate_genomes(campaign.scenario, campaign.seed, first, own, campaign.bug, options)
 
-    tables, choices, decided = _naming(simulated, campaign, first_run, runs)
+    tables, choices, decided = _naming(made, campaign, first_run, runs)
     return tables, Learned(choices, decided)
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs.backends import Backend, Pool, Progress
+from kraftcheck.traces.schema import PartTables
 from kraftcheck.traces.store import (
     Campaign,
     Manifest,
@@ -96,6 +97,12 @@ def missing_ranges(manifest: Manifest, part_runs: int) -> list[Range]:
     return ranges
 
 
+def simulated(campaign: Campaign, first_run: int, runs: int, memo: bool = True) -> PartTables:
+    """So many runs of a campaign, from this one on."""
+    own = campaign.bug, dict(campaign.options) or None
+    return simulate_part(campaign.scenario, campaign.seed, first_run, runs, *own, memo=memo)
+
+
 def simulate_range(
     directory: Path, campaign: Campaign, ranges: Sequence[Range], memo: bool, number: int
 ) -> pa.Table:
@@ -103,15 +110,7 @@ def simulate_range(
     begin = time.monotonic()
     first_run, runs = ranges[number]
     try:
-        part = simulate_part(
-            campaign.scenario,
-            campaign.seed,
-            first_run,
-            runs,
-            bug=campaign.bug,
-            options=dict(campaign.options) or None,
-            memo=memo,
-        )
+        part = simulated(campaign, first_run, runs, memo)
     except ValueError as error:
         raise ToolError(str(error)) from None
     write_part(directory, part)

@@ -12,13 +12,6 @@ parts when Spark asks, each part checked against the manifest as everywhere else
 States are text in JSON, since nodes of different kinds have different rows. `steps_of` gives the
 steps of one kind of node with typed columns (structs) in their place.
 
-Besides, the questions of a campaign that are no tables, as functions from a frame of parts
-(`parts_of`) to a frame: `distinct_steps`, `findings`, `features`. Ids of rows, inputs and steps are
-a part's own, so a part is the unit that questions are put to. Distinct steps of several parts are
-merged by `merge_with_spark` (traces/steps/classes.py).
-
-    merge_with_spark(distinct_steps(parts_of(session, trace))).count()
-
 Law of this file: a table says what the parts say, and judges nothing.
 """
 
@@ -28,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -39,19 +32,15 @@ import pyarrow.parquet as pq
 from kraftcheck.reference.kit.fields import Kind, fields_of
 from kraftcheck.reference.kit.protocol import NodeKind
 from kraftcheck.reference.protocols import kind_named, kind_of, peers_of
-from kraftcheck.traces.jobs import coverage
 from kraftcheck.traces.jobs.backends import forget_archives
 from kraftcheck.traces.jobs.conform import FOLDER, JOINED_RUNS, JUDGED_STEPS, read_judged
 from kraftcheck.traces.jobs.histories import ANOMALIES, READS, VERDICTS, judge_histories
 from kraftcheck.traces.jobs.measures import MEASURES, measure
 from kraftcheck.traces.schema import OPERATION, STATISTICS, VIOLATION, Field, PartTables
-from kraftcheck.traces.steps.check import check_runs
-from kraftcheck.traces.steps.classes import SLIM, Classes
 from kraftcheck.traces.steps.explain import JOINED
 from kraftcheck.traces.steps.judge import JUDGED
 from kraftcheck.traces.steps.record import (
     Occurrences,
-    Part,
     decode_step_constants,
     ints,
     lists,
@@ -432,36 +421,6 @@ def of_joined(joined: pa.Table) -> pa.Table:
     return pa.table({**columns, **others}, schema=SCHEMAS["rejected"])
 
 
-# --- Questions to a part that are no tables ---
-
-FINDINGS: Final = pa.schema(
-    [
-        ("run", pa.int64()),
-        ("step", pa.int64()),
-        ("check", pa.string()),
-        ("explanation", pa.string()),
-    ]
-)
-"""What a check on runs has against one: at which step, and why."""
-
-Question: TypeAlias = Callable[[PartTables], pa.Table]
-
-
-def slim_of(part: PartTables) -> pa.Table:
-    return Classes(Part(part)).slim()
-
-
-def findings_of(part: PartTables) -> pa.Table:
-    rows = [
-        {name: getattr(each, name) for name in FINDINGS.names} for each in check_runs(Part(part))
-    ]
-    return pa.Table.from_pylist(rows, schema=FINDINGS)
-
-
-def features_of(part: PartTables) -> pa.Table:
-    return coverage.features(part.tables)
-
-
 # --- On Spark ---
 
 PARTS: Final = pa.schema([("trace", pa.string()), ("part", pa.int64())])
@@ -478,28 +437,18 @@ def parts_of(session: SparkSession, trace: Path) -> DataFrame:
     return numbers.select(F.lit(str(trace.absolute())).alias("trace"), F.col("id").alias("part"))
 
 
-def distinct_steps(parts: DataFrame) -> DataFrame:
-    """SLIM: the classes of steps of each part, how often they were taken and by whom first."""
-    return _asked(parts, slim_of, SLIM)
-
-
-def findings(parts: DataFrame) -> DataFrame:
-    """FINDINGS: whether steps make runs (chaining, provenance of messages, and so on: C0 ...)."""
-    return _asked(parts, findings_of, FINDINGS)
-
-
-def features(parts: DataFrame) -> DataFrame:
-    """FEATURES: actions, roles, reasons, errors and messages that each part met."""
-    return _asked(parts, features_of, coverage.FEATURES)
-
-
-def _asked(parts: DataFrame, question: Question, schema: pa.Schema) -> DataFrame:
+def asked(
+    parts: DataFrame, question: Callable[[PartTables], pa.Table], schema: pa.Schema
+) -> DataFrame:
+    """What a question to a part answers, of each part."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return parts.mapInArrow(partial(_answers, question), from_arrow_schema(schema))
 
 
-def _answers(question: Question, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _answers(
+    question: Callable[[PartTables], pa.Table], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """In a worker."""
     for batch in batches:
         for row in batch.to_pylist():
@@ -552,7 +501,7 @@ def tables(session: SparkSession, trace: Path) -> Tables:
     scenario = read_manifest(trace).campaign.scenario
     parts = parts_of(session, trace)
     of_parts = {
-        name: _said(_asked(parts, partial(of_part, name, scenario=scenario), SCHEMAS[name]), name)
+        name: _said(asked(parts, partial(of_part, name, scenario=scenario), SCHEMAS[name]), name)
         for name in TABLES
         if name not in ("classes", "rejected")
     }

@@ -15,6 +15,7 @@ import msgspec
 from markupsafe import Markup
 
 from kraftcheck.osutil.files import read_bytes
+from kraftcheck.reference.clients.promises import Level
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report import figures, html
 from kraftcheck.traces.report.evidence import ReportError, read_sealed
@@ -30,10 +31,7 @@ STYLE: Final = "history.css"
 MISSING: Final = (KeyError, TypeError, ValueError, msgspec.ValidationError)
 """What is raised where findings lack something."""
 
-LEVELS: Final = (
-    *("divergent", "consistent-prefix", "durable-prefix", "sequential", "ordered-sequential"),
-    *("bounded-staleness", "regular-sessions", "linearizable"),
-)
+LEVELS: Final = tuple(level.name.lower().replace("_", "-") for level in Level)
 MEANING: Final = {
     "holds": "every step is allowed by the specification, every invariant held, and every log kept "
     "what was promised to its clients",

@@ -50,8 +50,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -91,6 +92,9 @@ class Finding(msgspec.Struct, frozen=True, order=True):
     run: int
     step: int
     explanation: str
+
+
+Check: TypeAlias = Callable[[Part], Iterator[Finding]]
 
 
 def content_addressed(part: Part) -> Iterator[Finding]:
@@ -362,60 +366,16 @@ def well_formed(part: Part) -> Iterator[Finding]:
     )
 
 
-def committed(part: Part) -> Iterator[Finding]:
-    """What a partition's controller writes is what the quorum's log says, when it is committed."""
-    return _joined(part, "Committed", _JOINTS.committed(part))
+def _found_wrong(check: str, wrongs: Callable[[Part], Iterator[Wrong]]) -> Check:
+    """A check, of what finds the first occurrence of each run; with its sentence."""
 
+    @wraps(wrongs)
+    def checked(part: Part) -> Iterator[Finding]:
+        for wrong in wrongs(part):
+            run = int(part.run[part.run_at[wrong.at]])
+            yield Finding(check, run, int(part.position[wrong.at]), wrong.explanation)
 
-def one_process(part: Part) -> Iterator[Finding]:
-    """A broker is one process in all its partitions."""
-    return _joined(part, "OneProcess", _JOINTS.one_process(part))
-
-
-def one_log(part: Part) -> Iterator[Finding]:
-    """What a coordinator has as its log is what the partition beneath it has."""
-    return _joined(part, "OneLog", _JOINTS.one_log(part))
-
-
-def joined(part: Part) -> Iterator[Finding]:
-    """What a join leads a component to comes of a step of the other one, in turn and once."""
-    return _joined(part, "Joined", _joins_in_turn(part))
-
-
-def in_order(part: Part) -> Iterator[Finding]:
-    """Messages that keep their order come in that of their sending, each once."""
-    return _joined(part, "InOrder", _channels_in_order(part))
-
-
-def _joined(part: Part, check: str, found: Iterator[Any]) -> Iterator[Finding]:
-    for wrong in found:
-        run = int(part.run[part.run_at[wrong.at]])
-        yield Finding(check, run, int(part.position[wrong.at]), wrong.explanation)
-
-
-CHECKS: Final[dict[str, Callable[[Part], Iterator[Finding]]]] = {
-    "ContentAddressed": content_addressed,
-    "Labelled": labelled,
-    "ConstantsAgree": constants_agree,
-    "FirstRowsInitial": first_rows_initial,
-    "Chained": chained,
-    "StepsCounted": steps_counted,
-    "Provenanced": provenanced,
-    "MetadataRead": metadata_read,
-    "NothingWhenDown": nothing_when_down,
-    "SentOnce": sent_once,
-    "Committed": committed,
-    "OneProcess": one_process,
-    "OneLog": one_log,
-    "Joined": joined,
-    "InOrder": in_order,
-    "WellFormed": well_formed,
-}
-
-
-def check_runs(part: Part) -> list[Finding]:
-    """What every check finds in the part, by check and run."""
-    return sorted(finding for check in CHECKS.values() for finding in check(part))
+    return checked
 
 
 def _any_of_list(items: Mask, offsets: Ints) -> Mask:
@@ -450,7 +410,7 @@ class _Turn(NamedTuple):
 
 
 def _joins_in_turn(part: Part) -> Iterator[Wrong]:
-    """The first step of each run with an input of a join that is not due."""
+    """What a join leads a component to comes of a step of the other one, in turn and once."""
     for run, code in enumerate(part.run_constants.tolist()):
         composition = composition_of(part.constants[code])
         if composition is not None:
@@ -459,7 +419,7 @@ def _joins_in_turn(part: Part) -> Iterator[Wrong]:
 
 
 def _channels_in_order(part: Part) -> Iterator[Wrong]:
-    """The first step of each run with a message out of its order."""
+    """Messages that keep their order come in that of their sending, each once."""
     for run, code in enumerate(part.run_constants.tolist()):
         worlds = [protocol_of(each).world for each in components_of(part.constants[code])]
         tests = [None if world is None else world.in_order for world in worlds]
@@ -524,3 +484,30 @@ def _of_channels(part: Part, tests: list[Callable[[Any], bool]]) -> _Turn:
         return None
 
     return _Turn(due, comes)
+
+
+# --- All of them ---
+
+CHECKS: Final[dict[str, Check]] = {
+    "ContentAddressed": content_addressed,
+    "Labelled": labelled,
+    "ConstantsAgree": constants_agree,
+    "FirstRowsInitial": first_rows_initial,
+    "Chained": chained,
+    "StepsCounted": steps_counted,
+    "Provenanced": provenanced,
+    "MetadataRead": metadata_read,
+    "NothingWhenDown": nothing_when_down,
+    "SentOnce": sent_once,
+    "Committed": _found_wrong("Committed", _JOINTS.committed),
+    "OneProcess": _found_wrong("OneProcess", _JOINTS.one_process),
+    "OneLog": _found_wrong("OneLog", _JOINTS.one_log),
+    "Joined": _found_wrong("Joined", _joins_in_turn),
+    "InOrder": _found_wrong("InOrder", _channels_in_order),
+    "WellFormed": well_formed,
+}
+
+
+def check_runs(part: Part) -> list[Finding]:
+    """What every check finds in the part, by check and run."""
+    return sorted(finding for check in CHECKS.values() for finding in check(part))

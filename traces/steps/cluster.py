@@ -71,27 +71,22 @@ class _Entry(NamedTuple):
 
 def committed(part: Part) -> Iterator[Wrong]:
     """What a partition's controller writes is what the quorum's log says, when it is committed."""
-    for run in _cluster_runs(part):
-        wrong = _Commits(part, run).first_wrong()
-        if wrong is not None:
-            yield wrong
+    return filter(None, [_Commits(part, run).first_wrong() for run in _cluster_runs(part)])
 
 
 def one_process(part: Part) -> Iterator[Wrong]:
     """A broker is one process in all its partitions."""
-    for run in _cluster_runs(part):
-        wrong = _Processes(part, run).first_wrong()
-        if wrong is not None:
-            yield wrong
+    return filter(None, [_Processes(part, run).first_wrong() for run in _cluster_runs(part)])
 
 
 def one_log(part: Part) -> Iterator[Wrong]:
     """What a coordinator has as its log is what the partition beneath it has."""
-    for run in _cluster_runs(part):
-        if hasattr(part.constants[part.run_constants[run]], "coordinator"):
-            wrong = _Logs(part, run).first_wrong()
-            if wrong is not None:
-                yield wrong
+    runs = [
+        run
+        for run in _cluster_runs(part)
+        if hasattr(part.constants[part.run_constants[run]], "coordinator")
+    ]
+    return filter(None, [_Logs(part, run).first_wrong() for run in runs])
 
 
 def _cluster_runs(part: Part) -> list[int]:

@@ -164,6 +164,7 @@ class Occurrences:
     component: Ints
     """Whose step it is, in a run of several components (traces/schema.py)."""
     components: int
+    """At most in a run."""
 
     @classmethod
     def from_runs(cls, runs: pa.Table) -> Occurrences:
@@ -305,13 +306,9 @@ class Part:
         self.run = ints(runs["run"])
         self.handler_calls = ints(runs["handler_calls"])
         self.steps_of_run = _ragged(runs["steps"])
-        self.taken = self.steps_of_run.items
-        self.run_at = np.repeat(np.arange(len(self.run)), self.steps_of_run.lengths)
-
-        self.component = _components(runs["components"], self.steps_of_run)
-        self.components = int(self.component.max(initial=0)) + 1
-        """At most in a run."""
-        self.thread = self.run_at * self.components + self.component
+        found = Occurrences.from_runs(runs)
+        self.taken, self.run_at, self.thread = found.step, found.run_at, found.thread
+        self.component, self.components = found.component, found.components
 
         self.node = ints(steps["node"])
         self.action: list[str] = steps["action"].to_pylist()
@@ -575,19 +572,6 @@ class Part:
         return values
 
 
-def _components(column: pa.ChunkedArray, steps: Ragged) -> Ints:
-    """Per occurrence; a run that names none has one."""
-    named = _ragged(column)
-    found = np.zeros(len(steps.items), dtype=np.int64)
-    of_runs = np.repeat(named.lengths > 0, steps.lengths)
-    found[of_runs] = named.items
-    return found
-
-
 def _ragged(column: pa.ChunkedArray) -> Ragged:
-    lists = column.combine_chunks()
-    if isinstance(lists, pa.ChunkedArray):  # pyarrow keeps an empty column chunked
-        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], column.type)
-    offsets = np.asarray(lists.offsets.to_numpy(), dtype=np.int64)
-    # Flattening honours the window that a slice has; offsets are counted from its start.
-    return Ragged(offsets - offsets[0], np.asarray(lists.flatten().to_numpy(), dtype=np.int64))
+    lengths, items = lists(column)
+    return Ragged(np.concatenate(([0], np.cumsum(lengths))), ints(items))

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from benchmarks.guided import CLASSES, Met, reliable, way_of
+from benchmarks.guided import CLASSES, Met, reliable
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.kit.sometimes import Sometimes
 from kraftcheck.reference.protocols import PROTOCOLS
@@ -507,10 +507,3 @@ def test_a_plain_campaign_is_another_one(own: Path) -> None:
 
 if __name__ == "__main__":
     guided(Path(sys.argv[1]))
-
-
-def test_a_way_that_is_none_is_refused() -> None:
-    assert [way_of(each) for each in ("plain", "plain x4", "guided")]
-    for none in ("", "plain x0", "guided x4", "plain4"):
-        with pytest.raises(ValueError):
-            way_of(none)

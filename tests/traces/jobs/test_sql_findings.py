@@ -15,8 +15,9 @@ from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.campaigns import STORE
 from kraftcheck.traces.jobs.findings import METRICS, QUANTILES
 from kraftcheck.traces.jobs.plan import Configuration
-from kraftcheck.traces.jobs.tables import distinct_steps, parts_of, tables
-from kraftcheck.traces.steps.classes import merge_with_spark
+from kraftcheck.traces.jobs.tables import asked as asked_of_parts, parts_of, tables
+from kraftcheck.traces.steps.classes import SLIM, Classes, merge_with_spark
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.steps.verdict_store import stamp
 from tests.traces.jobs.small_campaigns import campaign
 
@@ -44,7 +45,8 @@ def answers(session: SparkSession, folder: Path) -> dict[str, set[tuple[Any, ...
     """By the name of a question, the rows that SQL answers."""
     trace = folder / "partition"
     tables(session, trace).register()
-    merge_with_spark(distinct_steps(parts_of(session, trace))).createOrReplaceTempView("distinct")
+    slim = asked_of_parts(parts_of(session, trace), lambda part: Classes(Part(part)).slim(), SLIM)
+    merge_with_spark(slim).createOrReplaceTempView("distinct")
     store = folder.parent / STORE / stamp(SPECS)
     session.read.parquet(str(store)).createOrReplaceTempView("stored")
     queries = {

@@ -17,26 +17,20 @@ from kraftcheck.reference.protocols import KINDS
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs.backends import Pool, own_error
 from kraftcheck.traces.jobs.conform import ConformOptions, conform
-from kraftcheck.traces.jobs.coverage import FEATURES
 from kraftcheck.traces.jobs.tables import (
-    FINDINGS,
     SCHEMAS,
     TABLES,
     as_json,
-    distinct_steps,
-    features,
-    features_of,
-    findings,
-    findings_of,
+    asked,
     of_classes,
     of_part,
     parts_of,
-    slim_of,
     spark_type,
     tables,
 )
 from kraftcheck.traces.schema import PartTables, TraceError
-from kraftcheck.traces.steps.classes import SLIM, merge, merge_with_spark
+from kraftcheck.traces.steps.classes import SLIM, Classes, merge, merge_with_spark
+from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.steps.translation import shape_of_inputs, shape_of_row
 from kraftcheck.traces.store import Campaign, begin_trace, read_manifest, read_parts, write_part
 from tests.traces.jobs.test_shapes import NODES, _Form, drawn
@@ -144,25 +138,11 @@ def test_spark_has_the_rows_that_the_parts_have(spark: SparkSession, trace: Path
     assert found.classes.count() == 0 and found.rejected.count() == 0  # not judged yet
 
 
-@pytest.mark.parametrize(
-    ("on_spark", "of_part", "schema"),
-    [
-        (distinct_steps, slim_of, SLIM),
-        (findings, findings_of, FINDINGS),
-        (features, features_of, FEATURES),
-    ],
-)
-def test_every_part_is_asked(
-    spark: SparkSession, trace: Path, on_spark: Any, of_part: Any, schema: pa.Schema
-) -> None:
-    own = pa.concat_tables([of_part(part) for part in parts(trace)]).cast(schema)
-    assert rows(on_spark(parts_of(spark, trace)).toArrow().select(schema.names)) == rows(own)
-
-
 def test_distinct_steps_of_parts_are_merged(spark: SparkSession, trace: Path) -> None:
-    slim = distinct_steps(parts_of(spark, trace))
+    slim = asked(parts_of(spark, trace), lambda part: Classes(Part(part)).slim(), SLIM)
     merged = merge_with_spark(slim).toArrow().select(SLIM.names)
-    assert rows(merged) == rows(merge(slim.toArrow().cast(SLIM))) and merged.num_rows > 100
+    whole = merge(pa.concat_tables([Classes(Part(part)).slim() for part in parts(trace)]))
+    assert rows(merged) == rows(whole) and merged.num_rows > 100
 
 
 def test_no_trace_is_refused(spark: SparkSession, tmp_path: Path) -> None:
