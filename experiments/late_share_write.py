@@ -1,9 +1,9 @@
 """Z412 on a real cluster: a share group is given a record again whose acknowledgement succeeded.
 
-docs/reference/shares.md says what came of it. Three members hold a record each. The broker that leads the
-log of the share coordinator stands still, and the acknowledgement of the last record waits for it,
-while the coordinator moves and stores those of the first two. The late write then sets the stored
-start offset back, before the first record, of which nothing is stored any more.
+docs/reference/shares.md says what came of it. Three members hold a record each. The broker that
+leads the log of the share coordinator is paused, and the acknowledgement of the last record waits
+for it, while the coordinator moves and stores those of the first two. The late write then sets the
+stored start offset back, before the first record, of which nothing is stored any more.
 """
 
 from __future__ import annotations
