@@ -144,7 +144,7 @@ class RuleBook:
             for kind, _, path in [key.partition(".")]
         ]
         for kind, path, _ in self._bounds:
-            _check_bound(graph, protocol, kind, path)
+            self._check_bound(kind, path)
         turns = part_of(protocol, TURNS) if graph.turns else None
         if graph.turns and turns is None:
             raise ToolError(f"{graph.name}: {protocol.name} has no module {TURNS}")
@@ -171,6 +171,13 @@ class RuleBook:
             if name not in there:
                 raise ToolError(f"{self.graph.name}: {name} is no message of {self.protocol.name}")
         return tuple(there if self.graph.messages is None else self.graph.messages)
+
+    def _check_bound(self, kind: str, path: str) -> None:
+        of = next((each.row for each in self.protocol.kinds if each.name == kind), None)
+        if of is None or path.split(".")[0] not in of.__struct_fields__:
+            raise ToolError(
+                f"{self.graph.name}: {self.protocol.name} has no rows with {kind}.{path}"
+            )
 
     def _kind(self, node: int) -> NodeKind:
         return self.protocol.kind_of(self.constants, node)
@@ -461,12 +468,6 @@ def _at(row: RowLike, path: str) -> Any:
     for name in path.split("."):
         row = getattr(row, name)
     return row
-
-
-def _check_bound(graph: Graph, protocol: Protocol, kind: str, path: str) -> None:
-    of = next((each.row for each in protocol.kinds if each.name == kind), None)
-    if of is None or path.split(".")[0] not in of.__struct_fields__:
-        raise ToolError(f"{graph.name}: {protocol.name} has no rows with {kind}.{path}")
 
 
 def _set(nodes: Iterable[int]) -> str:
