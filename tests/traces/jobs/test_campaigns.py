@@ -115,7 +115,7 @@ def test_half_a_range_is_judged_again_and_not_simulated(
 ) -> None:
     victim = next(own.glob(f"quorum/judged/*-000000003-*.{ending}"))
     victim.write_bytes(victim.read_bytes()[:-7])
-    monkeypatch.setattr(ranges, "simulate_part", None)
+    monkeypatch.setattr(ranges, "simulated", None)
     before = when_written(own)
     campaign(own)
     after = when_written(own)
@@ -203,7 +203,7 @@ def test_an_extended_campaign_is_one_that_was_longer(
 
 def test_an_extension_that_was_interrupted_is_asked_for_again(own: Path) -> None:
     with (
-        mock.patch.object(ranges, "simulate_part", side_effect=MemoryError("none left")),
+        mock.patch.object(ranges, "simulated", side_effect=MemoryError("none left")),
         pytest.raises(ToolError, match="MemoryError"),
     ):
         extended(own, 2)
@@ -321,7 +321,7 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
         assert not first <= 5 < first + runs, "a law was broken"
         return right(scenario, seed, first, runs, **more)
 
-    monkeypatch.setattr(ranges, "simulate_part", wrong)
+    monkeypatch.setattr(sim, "simulate_part", wrong)
     monkeypatch.chdir(tmp_path)
     own = run_seed(SEED, 5)
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
