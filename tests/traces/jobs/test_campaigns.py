@@ -321,7 +321,7 @@ def test_what_goes_wrong_in_a_run_names_its_seed(
         assert not first <= 5 < first + runs, "a law was broken"
         return right(scenario, seed, first, runs, **more)
 
-    monkeypatch.setattr(sim, "simulate_part", wrong)
+    monkeypatch.setattr("kraftcheck.traces.jobs.simulate.simulate_part", wrong)
     monkeypatch.chdir(tmp_path)
     own = run_seed(SEED, 5)
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
