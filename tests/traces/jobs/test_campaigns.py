@@ -315,13 +315,13 @@ def test_configurations_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.M
 def test_what_goes_wrong_in_a_run_names_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = sim.simulate_part
+    right = ranges.simulated
 
-    def wrong(scenario: str, seed: int, first: int, runs: int, **more: Any) -> Any:
+    def wrong(campaign: Any, first: int, runs: int) -> Any:
         assert not first <= 5 < first + runs, "a law was broken"
-        return right(scenario, seed, first, runs, **more)
+        return right(campaign, first, runs)
 
-    monkeypatch.setattr("kraftcheck.traces.jobs.simulate.simulate_part", wrong)
+    monkeypatch.setattr(ranges, "simulated", wrong)
     monkeypatch.chdir(tmp_path)
     own = run_seed(SEED, 5)
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
