@@ -26,6 +26,7 @@ from kraftcheck.traces.jobs import campaigns, ranges
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.campaigns import Announced, Listener, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
+from kraftcheck.traces.jobs.simulate import simulated
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.store import read_manifest
@@ -315,7 +316,7 @@ def test_configurations_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.M
 def test_what_goes_wrong_in_a_run_names_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = ranges.simulated
+    right = simulated
 
     def wrong(campaign: Any, first: int, runs: int) -> Any:
         assert not first <= 5 < first + runs, "a law was broken"
