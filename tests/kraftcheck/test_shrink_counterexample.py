@@ -78,7 +78,7 @@ def test_a_replay_ends_with_who_lacks_what() -> None:
     *_, wrong, rule = call("replay", SCHEDULES / "Z38.moves").stdout.splitlines()
     lacks = "2 is in the ISR and lacks the record at 0, which leader 0 calls committed"
     assert wrong == f"!! StrongIsr: {lacks}"
-    assert rule.strip().startswith("Whoever the controller counts as in sync")
+    assert rule.strip().startswith("Every running member of the controller's ISR has")
 
 
 def test_the_story_is_told(tmp_path: Path) -> None:

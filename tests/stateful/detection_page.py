@@ -35,8 +35,8 @@ an unsuccessful search costs. Its runs are checked like examples, except for wha
 seconds do not include TLC's. No profile excuses a step.
 
 The quorum, the partition and the changing cluster have machines of their own. The other protocols
-share one machine ([chaos.md](../chaos.md)), which checks neither progress nor clients. Only
-examples of a quorum and of a partition may begin in the middle of a counterexample.
+share one machine ([chaos.md](../reference/chaos.md)), which checks neither progress nor clients.
+Only examples of a quorum and of a partition may begin in the middle of a counterexample.
 
 In the tables of bugs, figures are the median and the 90th percentile (p90) over the seeds. The
 brackets hold an interval that covers the true value with at least 95 percent: two order statistics,

@@ -149,7 +149,7 @@ def test_who_lacks_what_is_read_from_the_last_state() -> None:
     found = violations.load(manifest, manifest.models["Z38"])
     assert found is not None
     # Three steps before its end nothing is wrong, so only what the property says can be said.
-    says = "LeaderCandidateCompleteness is broken, which says: Whoever may be elected without loss"
+    says = "LeaderCandidateCompleteness is broken, which says: Every running member of the ISR"
     assert of_z38(found.prefix).startswith(says)
     isr = "elr |-> {}, isr |-> {b1, b2}"
     assert isr in found.prefix["controller"]

@@ -26,6 +26,7 @@ from kraftcheck.traces.jobs import campaigns, ranges
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.campaigns import Announced, Listener, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
+from kraftcheck.traces.jobs.simulate import simulated
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.store import read_manifest
@@ -115,7 +116,7 @@ def test_half_a_range_is_judged_again_and_not_simulated(
 ) -> None:
     victim = next(own.glob(f"quorum/judged/*-000000003-*.{ending}"))
     victim.write_bytes(victim.read_bytes()[:-7])
-    monkeypatch.setattr(ranges, "simulate_part", None)
+    monkeypatch.setattr(ranges, "simulated", None)
     before = when_written(own)
     campaign(own)
     after = when_written(own)
@@ -203,7 +204,7 @@ def test_an_extended_campaign_is_one_that_was_longer(
 
 def test_an_extension_that_was_interrupted_is_asked_for_again(own: Path) -> None:
     with (
-        mock.patch.object(ranges, "simulate_part", side_effect=MemoryError("none left")),
+        mock.patch.object(ranges, "simulated", side_effect=MemoryError("none left")),
         pytest.raises(ToolError, match="MemoryError"),
     ):
         extended(own, 2)
@@ -315,13 +316,13 @@ def test_configurations_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.M
 def test_what_goes_wrong_in_a_run_names_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = sim.simulate_part
+    right = simulated
 
-    def wrong(scenario: str, seed: int, first: int, runs: int, **more: Any) -> Any:
+    def wrong(campaign: Any, first: int, runs: int) -> Any:
         assert not first <= 5 < first + runs, "a law was broken"
-        return right(scenario, seed, first, runs, **more)
+        return right(campaign, first, runs)
 
-    monkeypatch.setattr(ranges, "simulate_part", wrong)
+    monkeypatch.setattr(ranges, "simulated", wrong)
     monkeypatch.chdir(tmp_path)
     own = run_seed(SEED, 5)
     with pytest.raises(ToolError, match=rf"run 5 of scenario quorum, seed 3 .* seed is {own}\) "):
