@@ -117,9 +117,6 @@ class RuleBook:
     """The moves of a graph, under one set of constants.
 
     Args:
-        protocol: whose nodes take the steps.
-        constants: the constants of the protocol.
-        graph: what may happen.
         replacement: rules or handlers of a bug.
 
     Raises:
@@ -237,7 +234,7 @@ class RuleBook:
     ) -> bool:
         """Return whether an input is possible.
 
-        A message must have been sent, and a reading must agree with the shared log.
+        A message must have been sent, unless a client sends it; a reading must be in the log.
         """
         shared = self.protocol.shared
         if shared is not None and isinstance(input, shared.read):
