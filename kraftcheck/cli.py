@@ -101,7 +101,7 @@ GROUPS = {
         *(runs.simulate, runs.explore, runs.likelihood, campaigns.campaign, runs.shrink),
         *(runs.report, runs.sql, runs.verify),
     ),
-    "Pages that help and messages name": (manual.manual,),
+    "Documentation": (manual.manual,),
 }
 """Every verb, by who needs it."""
 

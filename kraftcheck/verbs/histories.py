@@ -106,7 +106,7 @@ RUN = click.option("--run", type=click.IntRange(0), help="Only this run of a tra
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time limit of the search for each object; after it, unknown.",
+    help="Time limit of the search for each object; after it the verdict is unknown.",
 )
 @click.option(
     "--failed-cas",

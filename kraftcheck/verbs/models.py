@@ -152,7 +152,7 @@ def spec_export(specs: Path, **options: Any) -> int:
     type=click.IntRange(-1, 10**7),
     default=100_000,
     show_default=True,
-    help="Number of mutated messages to attempt in each graph; -1: no refusals.",
+    help="Number of mutated messages to attempt in each graph; -1: check no refusals.",
 )
 @click.option(
     "--max-edges",
@@ -219,7 +219,7 @@ PROVED = (
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time limit of the solver for each query; after it, unknown.",
+    help="Time limit of the solver for each query; after it the verdict is unknown.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; default: one per processor.")
 @click.option("--out", type=FOLDER, help="A folder for proof.json.")

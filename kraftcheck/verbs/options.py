@@ -126,7 +126,7 @@ def _reported(verb: Callable[..., int]) -> Callable[..., int]:
     @click.option(
         "--github",
         is_flag=True,
-        help="Annotate the workflow and write its summary; on by itself in GitHub Actions.",
+        help="Annotate the workflow and write its summary; on by default in GitHub Actions.",
     )
     @wraps(verb)
     def wrapped(junit: Path | None, github: bool, screen: Screen, **options: Any) -> int:

@@ -48,7 +48,7 @@ from kraftcheck.verbs.options import (
 def simulate(**options: Any) -> int:
     """Record runs of the reference under faults.
 
-    Runs that are in the folder are kept.
+    Existing runs in the folder are kept.
 
     \b
     Example: kraftcheck simulate --scenario quorum --runs 300 --seed 1 --bug Z01 --out runs/Z01

@@ -215,8 +215,8 @@ def witness_bugs(names: tuple[str, ...], **options: Any) -> int:
     type=click.IntRange(-1),
     default=1000,
     show_default=True,
-    help="Of a controller, which can be brought to any row: how many mutated messages to attempt "
-    "besides all that it may get; -1: attempt no refusals.",
+    help="Number of mutated messages to attempt besides all that may arrive; for a controller "
+    "only, because it can be brought to any row; -1: check no refusals.",
 )
 @SPECS_OPTION
 @kafka

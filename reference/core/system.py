@@ -6,19 +6,18 @@ A `System` is a labelled transition system with three operations:
     moves(at)        every move that is possible in a configuration, in a fixed order
     apply(at, move)  the effect of a move; None if its input is disabled
 
-It is made from the declaration of a protocol (`Protocol` with its `World`, in
-reference/kit/protocol.py), and knows no protocol itself. A *driver* decides which move comes next,
-and nothing else:
+It is generated from the declaration of a protocol (`Protocol` with its `World`, in
+reference/kit/protocol.py), and contains no protocol. A *driver* only chooses the next move:
 
     chance    reference/drivers/chance.py: moves are drawn; campaigns
     clock     reference/drivers/clock.py: deadlines in virtual time, faults, then a healed end
     script    reference/drivers/script.py: moves in words, from a file or from Hypothesis
     search    traces/counterexamples/plain.py: the moves between the states that TLC shows
 
-docs/architecture.md says what else runs systems and is no driver of this one yet.
+docs/architecture.md lists the runs that do not use a `System` yet.
 
-A driver for something new needs these three operations and no class of its own that carries rows or
-messages. Breadth-first search, as an example:
+A new driver needs only these three operations, and no class of its own for rows or messages.
+Breadth-first search, as an example:
 
     waiting = deque([system.initial()])
     while waiting:
@@ -34,11 +33,11 @@ interned, so equality is identity of the parts). It has the state of each node, 
 
     mail     messages in flight, the oldest first
     held     messages in flight that nobody awaits any more (only in a system that is `late`)
-    urgent   messages that are heard now or never, the next one first; while there are any, the only
-             move is that the first is heard
+    urgent   messages that are received now or lost, the next one first; while there are any, the
+             only moves are that the first is received (`hear`) or lost (`lose`)
     log      the records of the log that nodes share, if the protocol has one (`Protocol.shared`).
-             Written records are committed at once; each node reads them in order, one batch or all
-             that it has not read (`World.has_read`)
+             Written records are committed at once; each node reads in order, the next batch or
+             everything that it has not read (`World.has_read`)
 
 **A move** is one input for one node, and how it comes:
 
@@ -50,12 +49,12 @@ interned, so equality is identity of the parts). It has the state of each node, 
     lose     a message in flight is dropped, or an urgent one is not heard
 
 Messages that `World.in_order` names arrive once and in the order of their sending, per sender and
-receiver, and no move loses them; all others may arrive in any order. A message to a node that is
-not running, or that nobody awaits (`World.awaited`), is lost when it arrives.
+receiver, and no move loses them; all others may arrive in any order. A message is lost on arrival
+if its receiver is not running, or if no node awaits it (`World.awaited`).
 
-**Steps are looked up.** What a node makes of an input depends on its row and the input alone, so a
-step is worked out once (reference/sim/memo.py). `step`, `arrive` and `after` are the three parts of
-`apply`, for drivers that decide between them which of the sent messages are lost.
+**Steps are looked up.** A node's step depends only on its row and the input, so each step is
+computed once (reference/sim/memo.py). `apply` has three parts: `step`, `arrive` and `after`.
+Drivers that choose which sent messages are lost call the parts one by one.
 """
 
 from __future__ import annotations
@@ -79,9 +78,9 @@ HOW: Final[dict[Kind, str]] = {
     **{"again": ", which comes again", "late": " late"},
     **{"late again": " late, which comes again", "lose": ", which is lost"},
 }
-"""What the words of a move end with."""
+"""The end of a move's words, by kind."""
 FIRST: Final = -1
-"""As the place of a move: the first message that is equal to its input."""
+"""A value of `Move.place`: the first message that is equal to the input."""
 
 
 class Move(NamedTuple):
@@ -91,11 +90,11 @@ class Move(NamedTuple):
     node: int
     input: KnownInput
     place: int = FIRST
-    """In the mail, or among the held messages, where equal ones must be told apart."""
+    """Index in the mail, or among the held messages, to distinguish equal messages."""
 
 
 class Configuration(NamedTuple):
-    """Everything there is at one moment."""
+    """The state of the whole system at one moment."""
 
     states: tuple[State, ...]
     """In the order of `System.nodes`."""
@@ -162,7 +161,7 @@ class NodeMachine(Machine):
 class NodeMemo(Memo[NodeMachine]):
     """All known steps of a protocol's nodes.
 
-    Raises UnknownBug: it does not ask what a bug of this id replaces.
+    Raises UnknownBug: the protocol never uses what this bug replaces.
     """
 
     def __init__(self, protocol: Protocol, bug: str | None, enabled: bool = True) -> None:
@@ -182,8 +181,8 @@ class System:
         machine: the nodes.
         late: whether a message that nobody awaits may arrive all the same. Then lost and doubled
             messages are held, and arrive late.
-        joined: types of inputs that a node takes by itself elsewhere, and here only when another
-            component of a composition leads to them (`Join`).
+        joined: types of local inputs that only another component of a composition causes (`Join`);
+            the node does not take them by itself.
     """
 
     def __init__(
@@ -225,9 +224,9 @@ class System:
         return Effect(self.after(self.arrive(at, move), step), step)
 
     def words(self, move: Move) -> str:
-        """Write a move in words that say all about it.
+        """Write a move in words.
 
-        Two moves of a configuration have no words in common.
+        Different moves of a configuration have different words.
         """
         fields = msgspec.structs.asdict(move.input.value)
         ends = f"{move.node} "
@@ -265,7 +264,7 @@ class System:
     def own(
         self, at: Configuration, rows: Mapping[int, Any], quiet: Sequence[str] = ()
     ) -> list[Message]:
-        """The inputs that nodes may take by themselves. quiet: kinds of nodes that take none."""
+        """Return the possible local inputs of nodes. quiet: kinds of nodes that take none."""
         kind_of = self.protocol.kind_of
         return [
             (state.node, self.machine.interner.input(input))
@@ -276,9 +275,9 @@ class System:
         ]
 
     def readings(self, at: Configuration, state: State) -> Iterator[Any]:
-        """Give the inputs by which a running node reads the shared log.
+        """Yield the inputs by which a running node reads the shared log.
 
-        It may read all that it has not read, or the next batch.
+        It may read everything that it has not read, or the next batch.
         """
         if self._shared is None or not state.running:
             return
@@ -297,7 +296,7 @@ class System:
         ]
 
     def first_of_channel(self, among: Sequence[Message], place: int) -> int:
-        """The place of the message that arrives before all others of this one's channel."""
+        """Return the place of the next message from the same sender to the same receiver."""
         node, known = among[place]
         ends = known.value.source, node
         return next(
@@ -307,13 +306,13 @@ class System:
         )
 
     def comes(self, rows: Mapping[int, Any], node: int, input: Any) -> bool:
-        """Whether the input may come: somebody awaits what it does, where that matters."""
+        """Return whether an input is possible: not left to a join, and its effect is awaited."""
         if self._joined and type(input) in self._joined:
             return False
         return self._awaited is None or self._awaited(self.constants, rows, node, input)
 
     def at_once(self, message: Any) -> bool:
-        """Whether a message is heard in the step that sends it, or never."""
+        """Return whether a message is received in the step that sends it, or lost."""
         return self.world.at_once(message) and not self.in_order(message)
 
     # --- The parts of a move

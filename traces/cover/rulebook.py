@@ -1,22 +1,21 @@
-"""The rule book of a graph: which moves a state has, and what each does; and its TLA+ twin.
+"""The rule book of a graph: the moves of each state, their effects, and the same graph in TLA+.
 
-Nothing is written by hand for a protocol: nodes, messages and local inputs are those that it
-declares (reference/kit/protocol.py), and the network forgets nothing. An entry of the list of
-graphs (`Graph`) says which of them may happen:
+The protocol's declaration (reference/kit/protocol.py) gives the nodes, messages and local inputs.
+The network keeps every message. A `Graph`, an entry of the list of graphs, selects what may happen:
 
-    messages   those that are delivered; unsaid, all
-    budgets    by local inputs ("A or B" share one), how many there may be in all
-    free       local inputs that may come at any time, as a restart, or a reading of the shared log
-    only       by input, fields with the value that it must have, where a node has more to choose
-    bounds     by "kind.field", the most that a row may have there; no step leads beyond
-    begin      moves by which the nodes come to the first state; what else they send is lost
+    messages   the messages that are delivered; by default all
+    budgets    by local input ("A or B" share one), the largest number of them in all
+    free       local inputs without a limit, such as a restart or a reading of the shared log
+    only       by input, required values of its fields, if `World.local` offers several
+    bounds     by "kind.field", the largest value in a row; steps beyond it are left out
+    begin      moves that lead to the first state; undelivered messages of these moves are lost
     turns      whether steps that follow at once are one step (the module `turns` of the protocol)
 
-What neither budget nor bound limits TLC does not finish.
+TLC does not finish a graph that neither budgets nor bounds limit.
 
-A local input without fields is one record. The inputs of one that has fields are what the graph's
-module says, `Inputs_X(n, row)`, or that of the kind, and what `World.local` says; readings of the
-shared log are `Inputs_X(n, row, log)`.
+A local input without fields is one record. If an input X has fields, `Inputs_X(n, row)` is the set
+of its records in TLA+, in the graph's module or the kind's (for a reading of the shared log,
+`Inputs_X(n, row, log)`). `World.local` lists the same inputs in Python.
 """
 
 from __future__ import annotations
@@ -66,10 +65,10 @@ class Graph:
     states: int
     """TLC's counts, exact."""
     edges: int
-    """Generated states less the initial one."""
+    """TLC's generated states, without the initial one."""
     constants: Mapping[str, Any]
     module: str = ""
-    """With the inputs that have fields, in the folder `cover` of the protocol."""
+    """The module with the operators `Inputs_X`, in the folder `cover` of the protocol."""
     messages: Sequence[str] | None = None
     budgets: Mapping[str, int] = field(default_factory=dict)
     free: Sequence[str] = ()
@@ -78,19 +77,19 @@ class Graph:
     begin: Sequence[str] = ()
     turns: bool = False
     heap_mb: int = 2048
-    """How TLC is run."""
+    """Limits of TLC's process: this, and `timeout_s`."""
     timeout_s: int = 900
 
 
 def everything(protocol: Protocol) -> Graph:
-    """A graph in which all may happen that a protocol declares; none that TLC could finish."""
+    """Return a graph of everything that a protocol declares; TLC could not finish it."""
     local = {of.__name__ for kind in protocol.kinds for of in kind.inputs}
     local -= {of.__name__ for of in protocol.messages}
     return Graph(protocol.name, protocol.name, "", "", 0, 0, {}, free=sorted(local))
 
 
 class Result(NamedTuple):
-    """What one handler call makes: the row after, what it sends, why it ignored the input."""
+    """A handler call's row after, sent messages, and reason for ignoring the input."""
 
     row: RowLike
     sent: tuple[InputLike, ...]
@@ -98,7 +97,7 @@ class Result(NamedTuple):
 
 
 class LocalMove(NamedTuple):
-    """An action, an input that is no message, and the budget that it spends, or None."""
+    """A local input, its action, and the budget that it spends (None: free)."""
 
     action: str
     input: InputLike
@@ -115,9 +114,13 @@ class BegunStep(NamedTuple):
 
 
 class RuleBook:
-    """What may happen in a graph of a protocol, under one set of constants.
+    """The moves of a graph, under one set of constants.
 
-    replacement: rules or handlers of a bug. Raises ToolError: the graph names what is not there.
+    Args:
+        replacement: rules or handlers of a bug.
+
+    Raises:
+        ToolError: the graph names something that the protocol does not have.
     """
 
     def __init__(
@@ -153,7 +156,7 @@ class RuleBook:
         self._handle = protocol.handlers(
             constants, lambda base: next((of for of in put if issubclass(of, base)), base)
         )
-        # Handlers that leave a choice tell every outcome, the reference's own first.
+        # Handlers with a choice return every outcome, the reference's own first.
         self._several: Callable[..., Iterable[Any]] | None = getattr(
             getattr(self._handle, "__self__", None), "outcomes", None
         )
@@ -161,7 +164,7 @@ class RuleBook:
         self.begun: list[BegunStep] = []
         self._rows = {node: self._kind(node).initial(constants) for node in self.nodes}
         self.log: tuple[RecordLike, ...] = ()
-        """What the shared log holds at first."""
+        """The shared log in the first state."""
         self._begin()
 
     def _handled(self, own: Mapping[str, type[Any]]) -> tuple[str, ...]:
@@ -185,13 +188,14 @@ class RuleBook:
     # --- The first state
 
     def initial(self) -> Sequence[RowLike]:
-        """The rows at first, in the order of `nodes`."""
+        """Return the rows of the first state, in the order of `nodes`."""
         return [self._rows[node] for node in self.nodes]
 
     def _begin(self) -> None:
-        """Make the moves by which the graph begins; each is the node and how its input begins.
+        """Make the moves that lead to the first state.
 
-        Of what was sent the last comes first: it answers what has just been asked.
+        `Graph.begin` names each by its node and the beginning of its input. Of several sent
+        messages the last one is taken, because it answers the latest request.
         """
         sent: list[InputLike] = []
         for words in self.graph.begin:
@@ -221,16 +225,16 @@ class RuleBook:
     # --- Moves
 
     def receiver(self, message: InputLike) -> int | None:
-        """The node that a message in the network may be delivered to; None: nobody of these."""
+        """Return the node that receives a message; None if it is not in the graph."""
         node: int = message.destination
         return node if node in self.nodes else None
 
     def available(
         self, input: InputLike, network: Set[InputLike], log: tuple[RecordLike, ...]
     ) -> bool:
-        """Say whether an input may come.
+        """Return whether an input is possible.
 
-        A message may not that nobody sent, nor a reading that the shared log does not have.
+        A message must have been sent, unless a client sends it; a reading must be in the log.
         """
         shared = self.protocol.shared
         if shared is not None and isinstance(input, shared.read):
@@ -244,7 +248,7 @@ class RuleBook:
     def split(
         self, sent: tuple[InputLike, ...]
     ) -> tuple[tuple[InputLike, ...], tuple[RecordLike, ...]]:
-        """Of what was sent, the messages to the network and the records for the shared log."""
+        """Split what was sent into messages for the network and records for the shared log."""
         shared = self.protocol.shared
         if shared is None:
             return sent, ()
@@ -256,7 +260,7 @@ class RuleBook:
     def local_moves(
         self, node: int, row: RowLike, log: tuple[RecordLike, ...]
     ) -> Iterator[LocalMove]:
-        """What a node may try that is no delivery; a handler may still find it disabled."""
+        """Yield the local inputs that the graph allows; the handler may still disable them."""
         for input in self.local(node, row, log):
             name = type(input).__name__
             if name in self._budget_of and self._is_chosen(name, input):
@@ -267,7 +271,7 @@ class RuleBook:
         return all(getattr(input, field) == value for field, value in wanted.items())
 
     def local(self, node: int, row: RowLike, log: tuple[RecordLike, ...]) -> Iterator[InputLike]:
-        """Every input of a node's own, and each reading of the shared log."""
+        """Yield every local input of a node, and each of its readings of the shared log."""
         world, shared = self.protocol.world, self.protocol.shared
         assert world is not None, "asked of protocols that have one"
         offset = world.has_read(row) if shared else None
@@ -283,7 +287,7 @@ class RuleBook:
         return all(of != kind or _at(row, path) <= most for of, path, most in self._bounds)
 
     def outcomes(self, node: int, row: RowLike, input: InputLike) -> Sequence[Result]:
-        """All outcomes that the reference has for this input, its own first; none: disabled."""
+        """Return all outcomes of an input, the reference's own first; none if it is disabled."""
         if isinstance(input, self.messages) and not self._kind(node).is_running(row):
             return ()
         try:
@@ -298,17 +302,18 @@ class RuleBook:
     # --- What nobody does
 
     def attempts(self, node: int, row: RowLike, log: tuple[RecordLike, ...]) -> Iterator[InputLike]:
-        """Give what may be tried of a node that no other sends, whether or not it has a use."""
+        """Yield the inputs to attempt that no other node sends, enabled or not."""
         yield from self.local(node, row, log)
         if hasattr(self._strange, "attempts"):
             yield from self._strange.attempts(self.constants, node, row)
 
     def mutants(self, input: InputLike) -> Iterator[InputLike]:
-        """Give the input with one thing changed: what nobody sends.
+        """Yield copies of the input with one field changed, which nobody sends.
 
-        Numbers go one up and one down, truth values turn, words become others, nodes other nodes of
-        the same kind, or of those that are alike where it was none: handlers may look a sender up
-        in a function by node. A protocol that knows more of its messages has a module for it.
+        A number becomes its neighbours, a boolean is negated, a word becomes each other word of its
+        type. A node becomes each other node of its kind. If the field has no node of the graph, it
+        becomes each of the protocol's peers, because handlers may look up a sender in a function by
+        node. A protocol's module `mutants` replaces this for messages.
         """
         if self._strange is not None and isinstance(input, self.messages):
             yield from self._strange.mutants(input, self.protocol.peers(self.constants))
@@ -337,7 +342,7 @@ class RuleBook:
     # --- The twin
 
     def twin(self, defined: str) -> str:
-        """The module whose graph this is. defined: the text of the module of inputs."""
+        """Return the TLA+ module with the same graph. defined: the text of the module of inputs."""
         kinds = {kind.name: kind for kind in map(self._kind, self.nodes)}
         of = {
             name: _set(node for node in self.nodes if self._kind(node).name == name)
@@ -389,7 +394,7 @@ class RuleBook:
         return f"\n  /\\ log = {render(tuple(map(self._form.input, self.log)))}"
 
     def _assumed(self, step: BegunStep) -> str:
-        """That the specification takes a step by which the graph begins."""
+        """Return the assumption that the spec allows this step of `begun`."""
         form, kind = self._form, self._kind(step.node)
         before, input = render(form.row(step.before)), render(form.input(step.input))
         operator = f"{kind.operators}{action_name(type(step.input))}"
@@ -400,7 +405,7 @@ class RuleBook:
         )
 
     def _lifted(self) -> Iterator[str]:
-        """The operator that makes an action of a handler."""
+        """Yield the operator that turns a handler's outcomes into an action."""
         shared = self.protocol.shared
         yield "Lift(n, outcomes) == \\E o \\in outcomes :"
         yield "  /\\ rows' = [rows EXCEPT ![n] = o.row]"
