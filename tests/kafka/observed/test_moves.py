@@ -41,7 +41,13 @@ def findings(replicas: list[int], min_isr: int, *changes: dict[str, Any]) -> lis
         (
             "PARTITION_RECORD",
             {
-                **{**TOPIC, "partitionId": changes[0]["partitionId"], "replicas": replicas, "isr": replicas, "leader": replicas[0]},
+                **{
+                    **TOPIC,
+                    "partitionId": changes[0]["partitionId"],
+                    "replicas": replicas,
+                    "isr": replicas,
+                    "leader": replicas[0],
+                },
                 **{"leaderEpoch": 0, "partitionEpoch": 0},
             },
         ),
