@@ -461,7 +461,7 @@ def _cache_suspicious(old: BrokerRow, new: BrokerRow) -> bool:
     if new.log is old.log and new.epoch_cache is old.epoch_cache and old.status != "Down":
         return False
     kept = len(old.log)
-    if old.status != "Down" and len(new.log) > kept and new.log[:kept] == old.log:
+    if old.status != "Down" and new.log[:kept] == old.log:
         grown = cache_append(old.epoch_cache, kept, new.log[kept:])
         if new.epoch_cache == grown:
             return False

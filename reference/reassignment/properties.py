@@ -276,8 +276,6 @@ def spread_over_racks(constants: Constants, before: TopicRow, after: TopicRow) -
     Misses: replicas that an administrator moves into one rack.
     """
     second = {*constants.second_rack}
-    if not second or before.partitions is after.partitions:
-        return None
     known = zip(constants.brokers, before.registrations, strict=True)
     usable = {b for b, r in known if r.state in ("Active", "Fenced")}
     for at, partition in enumerate(after.partitions):

@@ -155,8 +155,7 @@ def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | No
     Misses: a node that needs a snapshot and never loads one.
     """
     for n, row in after.items():
-        was = before[n]
-        runs = is_running(was.voter.quorum) and is_running(row.voter.quorum)
+        was, runs = before[n], is_running(row.voter.quorum)
         loads = was.download != NO_ID and row.download == NO_ID and row.log_start > was.log_start
         if not runs or not loads or row.snapshots == was.snapshots:
             continue

@@ -29,6 +29,8 @@ class Planted(NamedTuple):
     first: Rows
     settled: Rows
     plants: tuple[Plant, ...]
+    twins: tuple[Plant, ...] = ()
+    """What is close to a violation of the property, and is none."""
 
     def violated(self, before: Rows, after: Rows) -> set[str]:
         """The properties that a step violates."""

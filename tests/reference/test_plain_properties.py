@@ -45,6 +45,15 @@ def test_what_is_planted_is_found(of: Planted, plant: Plant) -> None:
     assert plant.violates in of.violated(plant.before, plant.after)
 
 
+@pytest.mark.parametrize(
+    ("of", "twin"),
+    [(of, twin) for of in EACH for twin in of.twins],
+    ids=lambda each: each.violates if isinstance(each, Plant) else each.protocol.name,
+)
+def test_what_is_close_to_a_violation_is_none(of: Planted, twin: Plant) -> None:
+    assert twin.violates not in of.violated(twin.before, twin.after)
+
+
 @of_each
 def test_every_property_has_a_plant(of: Planted) -> None:
     assert of.protocol.world is not None

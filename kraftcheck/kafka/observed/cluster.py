@@ -100,11 +100,8 @@ def _transactions(
     if log is not None:
         ended.asked[GONE] = len(log.gone)
     whole = replicas if all(each.batches or not each.transactions for each in replicas) else []
-    once = [
-        each
-        for each in told
-        if each.what == answers.TRANSACTION or logs.topic_of(each.key) not in anew
-    ]
+    # What is said of a transactional id is of no topic.
+    once = [each for each in told if logs.topic_of(each.key) not in anew]
     return ended, transaction_answers.judge(once, whole, log, at_rest=at_rest)
 
 
@@ -169,7 +166,7 @@ def _written_as_one(history: History) -> list[list[tuple[str, Any]]]:
     for each in history.operations:
         if each.f == "append":
             groups.setdefault(each.group, []).append((str(each.key), each.argument))
-    return [written for written in groups.values() if len(written) > 1]
+    return list(groups.values())
 
 
 def _is_durable(recording: Mapping[str, Any]) -> bool:

@@ -362,8 +362,8 @@ def _hanging(replica: Replica, log: Log, asked: Counter[str]) -> Iterator[Defect
     for producer, first in sorted(open_in(replica).items()):
         row = last.get(producer)
         asked[HANGING] += 1
-        known = row is not None and row.state in (ONGOING, *PREPARED)
-        if not (known and row is not None and replica.key in row.partitions):
+        under_way = (ONGOING, *PREPARED)
+        if row is None or row.state not in under_way or replica.key not in row.partitions:
             state = f"{row.id} is {row.state}" if row else "no row is of it"
             reason = f"producer {producer} has a transaction open since {first}, and {state}"
             yield Defect(HANGING, replica.key, (replica.broker,), reason)

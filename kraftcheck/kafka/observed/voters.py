@@ -43,7 +43,7 @@ class Voters:
         voters = [(v["voterId"], v["voterDirectoryId"]) for v in record.data["voters"]]
         new, old = frozenset(voters), self.known
         self.known = new
-        first = record.end == self.opened and record.epoch == self.epoch
+        first = record.end == self.opened
         if old is None or new == old:
             step = TOLD if first or old is None else UPDATED
         else:

@@ -219,6 +219,11 @@ def test_a_broker_that_stands_still_is_given_time() -> None:
     assert not views.judge(led_on(60, every=3.0), LOG)
 
 
+def test_who_refuses_does_not_say_that_it_leads() -> None:
+    refused = said(1, "high-watermark", 1, epoch=0, error="NOT_LEADER_OR_FOLLOWER")
+    assert views.leaders([refused, said(1, "high-watermark", 1)]) == {}
+
+
 def test_a_leader_that_is_gone_need_not_be_named() -> None:
     assert names_of_views(view(3, 11, -1, 1, [2, 3])) == set()
 

@@ -32,6 +32,8 @@ def test_elrs_are_cleared_of_one_topic_or_of_all(
     made.clear_elr(named)
     states = [observed.state for observed in made.partitions.values()]
     assert [state.elr for state in states] == left
+    made.clear_elr(named)
+    states = [observed.state for observed in made.partitions.values()]
     # A new partition epoch only where there was something to clear.
     assert [state.partition_epoch for state in states] == [int(not elr) for elr in left]
 

@@ -11,6 +11,7 @@ import pytest
 from kraftcheck.kafka.live import datalog, metadata
 from kraftcheck.kafka.observed.logs import Replica, judge, read
 from kraftcheck.kafka.observed.records import ObservedError
+from kraftcheck.kafka.observed.verdicts import Defect, first_of_each
 
 WHOLE = [(0, 0, "a"), (1, 0, "b"), (2, 2, "c"), (3, 3, "d")]
 CACHE = [(0, 0), (1, 2), (2, 2), (3, 3)]
@@ -45,6 +46,11 @@ def test_three_of_the_same_are_fine() -> None:
 )
 def test_what_is_wrong_with_one_log_is_found(changes: dict[str, Any], found: str) -> None:
     assert found in names(replica(**changes))
+
+
+def test_a_cache_out_of_order_is_not_looked_up() -> None:
+    (found,) = judge([replica(epochs=[(0, 0), (2, 3), (3, 2)])], None)
+    assert found.name == "epoch cache disordered"
 
 
 @pytest.mark.parametrize(
@@ -181,3 +187,8 @@ def test_of_a_transaction_all_is_shown_or_nothing(written: list[str], found: set
 
 def test_partitions_of_other_brokers_are_not_missed() -> None:
     assert judge([ENDED], None, [[("t-0", "a"), ("t-1", "x")]]) == []
+
+
+def test_of_each_partition_the_first_of_a_kind_is_told() -> None:
+    found = [Defect("gap", key, (1,), reason) for key in ("t-0", "t-1") for reason in "ab"]
+    assert first_of_each(found) == [found[0], found[2]]

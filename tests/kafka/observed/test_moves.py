@@ -41,7 +41,13 @@ def findings(replicas: list[int], min_isr: int, *changes: dict[str, Any]) -> lis
         (
             "PARTITION_RECORD",
             {
-                **{**TOPIC, "replicas": replicas, "isr": replicas, "leader": replicas[0]},
+                **{
+                    **TOPIC,
+                    "partitionId": changes[0]["partitionId"],
+                    "replicas": replicas,
+                    "isr": replicas,
+                    "leader": replicas[0],
+                },
                 **{"leaderEpoch": 0, "partitionEpoch": 0},
             },
         ),
@@ -80,6 +86,8 @@ def findings(replicas: list[int], min_isr: int, *changes: dict[str, Any]) -> lis
         ),
         ([1, 2], [MOVED, change(replicas=[1, 2, 3, 4], removingReplicas=[])]),
         ([1, 2, 3], [change(replicas=[3, 1, 2])]),
+        # Nothing is told of the topic's first partition.
+        ([1, 2, 3], [{**BEGUN, "partitionId": 1}]),
     ],
 )
 def test_what_may_have_been_asked_is_explained(
@@ -103,3 +111,11 @@ def test_an_end_without_a_new_leader_epoch_is_refused() -> None:
     """Z134."""
     ended = change(replicas=[1, 2, 4], isr=[1, 2, 4], addingReplicas=[], removingReplicas=[])
     assert findings([1, 2, 3], 2, BEGUN, ended) == [1]
+
+
+@pytest.mark.parametrize(
+    "replicas", [[1, 2, 5, 3], [1, 2, 4, 5, 3]], ids=["not registered", "not of the target"]
+)
+def test_a_broker_that_nobody_may_have_asked_for_is_refused(replicas: list[int]) -> None:
+    begun = {**BEGUN, "replicas": replicas, "addingReplicas": [replicas[2]]}
+    assert findings([1, 2, 3], 2, begun) == [0]

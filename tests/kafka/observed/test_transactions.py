@@ -153,6 +153,10 @@ ALTERED_ROWS = {
         "TransactionStates",
     ),
     "a partition is left out": (changed(ROWS, 2, row(2, "PrepareCommit", 1)), "TransactionStates"),
+    "decided of a partition that it has not": (
+        [ROWS[0], row(1, "PrepareAbort", 1, KEY), row(2, "CompleteAbort", 1)],
+        "TransactionStates",
+    ),
     "begins under way": ([row(0, "Ongoing", 0, KEY)], "TransactionStates"),
     "the epoch stays": (changed(ROWS, 2, row(2, "PrepareCommit", 0, KEY)), "EpochMonotonic"),
     "the epoch falls": (changed(ROWS, 4, row(4, "Ongoing", 0, KEY)), "EpochMonotonic"),
@@ -216,6 +220,12 @@ def test_one_wrong_batch_is_found(changes: dict[str, Any], found: set[str]) -> N
     assert names(transactions.judge(log(), data(**changes))) == found
 
 
+def test_outside_transactions_a_first_batch_may_have_any_number() -> None:
+    outside = [(3, 3, 8, 0, 5, -1), (4, 4, 8, 0, 6, -1)]
+    changes: dict[str, Any] = {"transactions": INSIDE[:3], "batches": [*BATCHES[:3], *outside]}
+    assert transactions.SEQUENCES not in names(transactions.judge(log(), data(**changes)))
+
+
 def test_a_marker_of_a_decision_that_is_gone_is_told_with_its_place() -> None:
     """As Z71 does it: the next coordinator saw the abort of another one, and decides otherwise."""
     lost = row(2, "PrepareAbort", 1, KEY, epoch=2)
@@ -275,6 +285,12 @@ def test_a_transaction_under_way_may_be_open_and_one_that_nobody_knows_may_not()
         log(ROWS[:5]),
     ]
     assert transactions.judge(still[1], data(**still[0])).defects == []  # type: ignore[arg-type]
+    for ended in (ROWS[:4], changed(ROWS[:4], 3, row(3, "CompleteCommit", 1, KEY))):
+        report = transactions.judge(log(ended), data(**still[0]))  # type: ignore[arg-type]
+        assert "NoHanging" in names(report)
+    unknown = data(transactions=[*INSIDE, (5, 8, False)])
+    (hanging,) = transactions.judge(log(), unknown).defects
+    assert hanging.reason.endswith("no row is of it")
     elsewhere = [*ROWS[:4], row(4, "Ongoing", 1, "t-1")]
     report = transactions.judge(log(elsewhere), data(**still[0]))  # type: ignore[arg-type]
     assert names(report) == {"NoHanging", "PartitionAdded"}
@@ -342,6 +358,13 @@ ALTERED_ANSWERS = {
 @pytest.mark.parametrize(("at", "new", "found"), ALTERED_ANSWERS.values(), ids=ALTERED_ANSWERS)
 def test_one_wrong_answer_is_found(at: int, new: Answer, found: str) -> None:
     assert found in names(said(changed(TOLD, at, new)))
+
+
+def test_within_an_epoch_a_fall_is_told_once() -> None:
+    more = [*TOLD[:11], answer("high-watermark", 7, offset=4), answer("stable", 8, offset=2)]
+    assert [each.name for each in said(more).defects if each.name == "LsoMonotonic"] == [
+        "LsoMonotonic"
+    ]
 
 
 def later(watermark: int, stable: int) -> list[Answer]:

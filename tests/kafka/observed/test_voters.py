@@ -6,10 +6,11 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kraftcheck.kafka.observed.controller import judge
-from kraftcheck.kafka.observed.records import NAME, Record, read
+from kraftcheck.kafka.observed.records import NAME, ObservedError, Record, read
 
 RECORDED = Path(__file__).with_name("data") / "changing.metadata.jsonl.gz"
 
@@ -67,3 +68,9 @@ def test_a_cluster_that_changes(tmp_path: Path) -> None:
     last.data["voters"][:] = [*last.data["voters"][:1]]
     [finding] = judge(records).findings
     assert finding.offset == last.offset and len(before) == 2
+
+
+def test_a_log_that_goes_on_from_a_snapshot_is_refused(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(msgspec.json.encode(BEGUN[1]))
+    with pytest.raises(ObservedError, match="begins at offset 2, behind a snapshot"):
+        read(tmp_path / NAME)

@@ -19,6 +19,7 @@ from kraftcheck.reference.clients.promises import (
     level_named,
     promised,
     spared,
+    together,
     unseen,
 )
 from tests.reference.clients.tables import another_table
@@ -287,6 +288,8 @@ def test_retries_without_idempotence_append_twice() -> None:
     assert "T1" in found.allowed["duplicate"]
     # A copy is all that this costs: of each, one stands where it was acknowledged.
     assert found.level == Level.LINEARIZABLE and not found.allows("append-order")
+    assert not together([promised(once), found]).exactly_once
+    assert promised(once, Envelope(expired=True)).exactly_once
     forgotten = promised(Configuration(), Envelope(expired=True))
     assert not forgotten.exactly_once and forgotten.allows("nonmonotonic-send")
     # Kafka's client refuses idempotence with acks=1, and turns off what was not asked for.

@@ -26,6 +26,7 @@ THREE: Final = Constants((1, 2, 3), (1, 2), 3, 1000)
 # Member 1 is asked to commit 3; member 2 was asked for 1, when it had that partition.
 COMMITTED: Final = CommitsRecord(**asdict(GROUP), offset=2, since=2)
 ASKED: Final = (AskedCommit(3, 3, sent=True),)
+EARLIER: Final = (AskedCommit(3, 2, sent=True),)
 ASKED_BEFORE: Final = (AskedCommit(1, 1, sent=True),)
 
 
@@ -99,4 +100,12 @@ def plants() -> tuple[Plant, ...]:
     )
 
 
-PLANTED: Final = Planted(COMMITS, THREE, initial_rows(COMMITS, THREE), settled(), plants())
+TWINS: Final = (
+    # The member asked in an earlier epoch, and has the partition.
+    Plant(
+        "CommitByOwner",
+        _doing(1, requested=EARLIER),
+        {**_doing(1, requested=EARLIER), COORDINATOR: coordinator(replace(COMMITTED, offset=3))},
+    ),
+)
+PLANTED: Final = Planted(COMMITS, THREE, initial_rows(COMMITS, THREE), settled(), plants(), TWINS)

@@ -295,4 +295,7 @@ def _of_deleted() -> Iterator[Plant]:
     )
 
 
-PLANTED: Final = Planted(GROUPS, THREE, initial_rows(GROUPS, THREE), settled(), plants())
+EMPTY: Final[dict[str, Any]] = {"group": "Empty", **GONE}
+DELETED: Final[dict[str, Any]] = {"group": "Dead", "committed": (), **GONE}
+TWINS: Final = (Plant("OffsetsKept", _kept(**EMPTY), _kept(**DELETED)),)
+PLANTED: Final = Planted(GROUPS, THREE, initial_rows(GROUPS, THREE), settled(), plants(), TWINS)

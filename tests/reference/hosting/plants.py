@@ -66,4 +66,8 @@ def plants() -> tuple[Plant, ...]:
     return tuple([Plant(name, before, {1: row}) for name, rows in changed.items() for row in rows])
 
 
-PLANTED: Final = Planted(HOSTING, TWO, initial_rows(HOSTING, TWO), {1: leading()}, plants())
+BEFORE: Final[Rows] = {1: leading()}
+TWINS: Final = (
+    Plant("LocalChangesSound", BEFORE, {1: leading(published=False, replica=NO_REPLICA)}),
+)
+PLANTED: Final = Planted(HOSTING, TWO, initial_rows(HOSTING, TWO), BEFORE, plants(), TWINS)

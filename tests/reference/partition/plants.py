@@ -132,6 +132,14 @@ def deleted_by_all() -> Watched:
     return c
 
 
+def deleted_by_the_rest() -> Watched:
+    """Broker 2 is fenced, and the leader has heard of it."""
+    c = deleted_by_all()
+    c.fence(2)
+    c.tell()
+    return c
+
+
 def appended() -> Watched:
     """The leader has a third record."""
     c = settled()
@@ -424,6 +432,13 @@ PLANTS: Final = [
         "leader 1 confirms a deletion up to 1, and the log of broker 2 starts at 0",
         2,
         deleted_by_all,
+        log_start=0,
+    ),
+    _broken(
+        "DeletedEverywhere",
+        "leader 1 confirms a deletion up to 1, and the log of broker 3 starts at 0",
+        3,
+        deleted_by_the_rest,
         log_start=0,
     ),
     _broken(

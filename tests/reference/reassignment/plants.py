@@ -106,8 +106,16 @@ def plants() -> tuple[Plant, ...]:
     )
 
 
+def twins() -> tuple[Plant, ...]:
+    before = state(moving())
+    given_up = moving(
+        replicas=(1, 2), adding=(), removing=(), isr=(1,), leader_epoch=1, partition_epoch=2
+    )
+    return (Plant("ReassignmentKeepsMinIsr", before, state(given_up, before)),)
+
+
 def replace_before(plant: Plant, before: Rows) -> Plant:
     return plant._replace(before=before)
 
 
-PLANTED: Final = Planted(REASSIGNMENT, THREE, first_rows(), state(moving()), plants())
+PLANTED: Final = Planted(REASSIGNMENT, THREE, first_rows(), state(moving()), plants(), twins())

@@ -44,6 +44,9 @@ def member(n: int, **fields: Any) -> Rows:
     return {**SETTLED, n: replace(SETTLED[n], **fields)}
 
 
+ACKED: Final = member(1, held=(), acks=(HELD,))
+
+
 def plants() -> tuple[Plant, ...]:
     done, _, free = SERVES.cells
     ended = (NO_SESSION, NO_SESSION)
@@ -58,12 +61,12 @@ def plants() -> tuple[Plant, ...]:
         "SessionEndsWithConnection": broker(sessions=ended, cells=(done, UNDELIVERED, free)),
         "SessionEndReleases": broker(sessions=ended, closed=(2, 0)),
     }
-    acked = member(1, held=(), acks=(HELD,))
     return (
         *[Plant(name, SETTLED, rows) for name, rows in after.items()],
-        Plant("AckIsNotLost", acked, member(1, held=())),
+        Plant("AckIsNotLost", ACKED, member(1, held=())),
         Plant("SessionsTypeInv", SETTLED, broker(sessions=(ShareSession(3, 0), NO_SESSION))),
     )
 
 
-PLANTED: Final = Planted(SESSIONS, TWO, initial_rows(SESSIONS, TWO), SETTLED, plants())
+TWINS: Final = (Plant("AckIsNotLost", ACKED, ACKED),)
+PLANTED: Final = Planted(SESSIONS, TWO, initial_rows(SESSIONS, TWO), SETTLED, plants(), TWINS)

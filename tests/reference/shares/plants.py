@@ -38,6 +38,7 @@ WRITE: Final = WriteShareGroupState(
     LEADER, COORDINATOR, 2, 2, 1, 2, (WrittenCell(3, "Acknowledged", 1),)
 )
 ACK: Final = PendingAck(2, 3, 3, "ACCEPT", WRITE)
+ENDED: Final = PendingAck(NOBODY, 0, 0, "RELEASE", WRITE)
 HELD: Final = replace(NO_CELL, state="Acquired", count=1, member=1)
 MOVES: Final = replace(NO_CELL, state="Acknowledged", count=1, moving=True, previous=2)
 LED: Final = replace(
@@ -84,7 +85,6 @@ def waiting(answer: Any) -> Rows:
 
 def plants() -> tuple[Plant, ...]:
     done = replace(NO_CELL, state="Acknowledged", count=1)
-    ended = PendingAck(NOBODY, 0, 0, "RELEASE", WRITE)
     old_write = replace(WRITE, leader_epoch=1, incarnation=1)
     read = ReadShareGroupStateResponse(
         *(COORDINATOR, LEADER, "NONE", 3, 1, 2), (NO_STORED,) * TWO.records
@@ -113,14 +113,16 @@ def plants() -> tuple[Plant, ...]:
         ),
         "ReadFences": waiting(read),
     }
-    both = with_cell(2, replace(HELD, member=2), pending=(ended,))
+    both = with_cell(2, replace(HELD, member=2), pending=(ENDED,))
     return (
         *[Plant(name, SETTLED, rows) for name, rows in after.items()],
         Plant("SessionReleasesAll", SETTLED, both),
+        Plant("StateRecoverable", SETTLED, member(2, done=(2,))),
         Plant("DoneStaysDone", with_cell(2, done), SETTLED),
         Plant("SharesTypeInv", SETTLED, with_cell(2, replace(HELD, member=NOBODY))),
         Plant("SharesTypeInv", SETTLED, with_cell(2, replace(HELD, moving=True))),
     )
 
 
-PLANTED: Final = Planted(SHARES, TWO, initial_rows(SHARES, TWO), SETTLED, plants())
+TWINS: Final = (Plant("SessionReleasesAll", SETTLED, led(pending=(ENDED,))),)
+PLANTED: Final = Planted(SHARES, TWO, initial_rows(SHARES, TWO), SETTLED, plants(), TWINS)

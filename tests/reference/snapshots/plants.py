@@ -101,5 +101,14 @@ def plants() -> tuple[Plant, ...]:
     return (*others, *found, *loads)
 
 
-PLANTED: Final = Planted(SNAPSHOTS, THREE, first_rows(), settled(), plants())
+def reads(*records: Any, end: int) -> Rows:
+    """The controller of node 3 has these records of all below the end."""
+    machine = Machine(end, records, Stable(0, ()))
+    return state(
+        {**settled(), 3: with_voter(following(high_watermark=2), machine=machine)}, settled()
+    )
+
+
+TWINS: Final = (Plant("ControllerStateIsReplay", settled(), reads(end=2)),)
+PLANTED: Final = Planted(SNAPSHOTS, THREE, first_rows(), settled(), plants(), TWINS)
 NODES: Final = ALL
