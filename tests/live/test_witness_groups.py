@@ -28,12 +28,13 @@ pytestmark = [
     pytest.mark.xdist_group("witness-groups"),
 ]
 KAFKA = Kafka(VERSION, None, "", files=True)
-HOST = Path(jars.__file__).parent / "java" / "groups"
+HOST = Path(jars.__file__).parent / "java"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "witness"
 FOLDER = "org/apache/kafka/coordinator/group"
 MANAGER = f"{FOLDER}/GroupMetadataManager.java"
 RUNTIME = "org/apache/kafka/coordinator/common/runtime"
-HOSTED = f"{RUNTIME}/Coordinator.java"
+HOSTED = f"groups/{RUNTIME}/Coordinator.java"
+LOGGED = f"coordinated/{RUNTIME}/LoggedNode.java"
 HEARTBEAT = "HandleGroupHeartbeat"
 
 PLANTS = [
@@ -120,15 +121,15 @@ PLANTS = [
 HOSTS = [
     Plant(
         "the host reads what is newest as committed",
-        HOSTED,
-        'Json.fields("committed", group(tenure.isActive() ? tenure.committed() : 0),',
-        'Json.fields("committed", group(at),',
+        LOGGED,
+        'Json.fields("committed", state(tenure.isActive() ? tenure.committed() : 0,',
+        'Json.fields("committed", state(at,',
         HEARTBEAT,
         "after.log.committed",
     ),
     Plant(
         "the host hands on less of a log than it says",
-        HOSTED,
+        LOGGED,
         "        leader = tail;",
         "        leader = tail.isEmpty() ? tail : tail.subList(1, tail.size());",
         "HandleMoveCoordinator",
@@ -154,7 +155,7 @@ HOSTS = [
     ),
     Plant(
         "the host forgets who waits",
-        HOSTED,
+        LOGGED,
         "            if (in != null) {",
         "            if (in != null && found.isEmpty()) {",
         HEARTBEAT,
