@@ -102,7 +102,7 @@ def _as_a_model(graph: _Graph, state: int, shown: Sequence[State]) -> Iterator[S
 def _constants(book: RuleBook) -> str:
     """The constants of the models, as a cfg has them."""
     produced = book.graph.only.get("ProduceRequest", {})
-    more = {"AcksAll": produced.get("acks") == -1, "Idempotent": produced.get("producer") == 1}
+    more = {"AcksAll": produced.get("acks") == -1, "Idempotent": produced.get("producer", -1) >= 0}
     lines = "".join(f"  {name} = {str(value).upper()}\n" for name, value in more.items())
     return f"{book.cfg()}CONSTANTS\n{lines}"
 

@@ -63,7 +63,7 @@ ACTIVITIES: Final[tuple[Input, ...]] = (
 """What a broker does by itself, but for timeouts that are about something."""
 
 
-CLIENT: Final = 1
+CLIENT: Final = 0
 """The one client, and the one producer, of a system that is made of this declaration."""
 
 

@@ -125,7 +125,7 @@ def walks_of(model: Graph) -> Walks:
     options = dict(zip(beginnings.OF, _options(constants), strict=True))
     if "HandleProduceRequest" in matcher.book.moves:
         produced = dumped.book.graph.only["ProduceRequest"]
-        assert produced == {"acks": -1, "producer": 1}, "as producers of runs are"
+        assert produced == {"acks": -1, "producer": 0}, "as producers of runs are"
         options |= {"acks": "all", "idempotence": True, "batch_records": 1}
     edges = sum(keys[step] in classes for step in steps)
     return Walks(

@@ -128,7 +128,7 @@ class RuleBook:
     ) -> None:
         self.protocol, self.constants, self.graph = protocol, constants, graph
         self.messages = protocol.messages
-        self.nodes: tuple[int, ...] = tuple(sorted(protocol.nodes(constants)))
+        self.nodes: tuple[int, ...] = tuple(protocol.nodes(constants))
         self._form = Abstraction(constants)
         own = {of.__name__: of for kind in protocol.kinds for of in kind.inputs}
         self.handled = self._handled(own)
@@ -352,10 +352,12 @@ class RuleBook:
         spent = ", ".join(f"{name} |-> 0" for name in self.budgets)
         parts, moves = [], []
         for name, kind in kinds.items():
-            for input in kind.inputs:
-                if action_name(input) in self.moves:
-                    parts.append(self._move(kind, input, f"Inputs_{input.__name__}(" in defined))
-                    moves.append(f"\\E n \\in {of[name]} : Move_{action_name(input)}(n)")
+            taken = [input for input in kind.inputs if action_name(input) in self.moves]
+            parts += [
+                self._move(kind, input, f"Inputs_{input.__name__}(" in defined) for input in taken
+            ]
+            actions = " \\/ ".join(f"Move_{action_name(input)}(n)" for input in taken)
+            moves += [f"\\E n \\in {of[name]} : {actions}"] if taken else []
         named = [kind.module for kind in kinds.values()] + [self.graph.module or "Integers"]
         named += ["TLC"] * bool(self.begun)
         return "\n".join(

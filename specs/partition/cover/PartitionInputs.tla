@@ -31,20 +31,20 @@ Inputs_BrokerCrash(n, row) ==
 
 (* Of clients: the next record of a leader, and anything of one that is up. *)
 Inputs_ProduceRequest(n, row) ==
-  {[type |-> "ProduceRequest", source |-> Clients, destination |-> n, client |-> 1,
+  {[type |-> "ProduceRequest", source |-> Clients, destination |-> n, client |-> 0,
     acks |-> acks, values |-> <<EndOffset(row.log) + 1>>,
-    producer |-> IF idempotent THEN 1 ELSE Undefined,
+    producer |-> IF idempotent THEN 0 ELSE Undefined,
     producerEpoch |-> IF idempotent THEN 0 ELSE Undefined,
     sequence |-> IF idempotent THEN EndOffset(row.log) ELSE Undefined] :
      acks \in {1, -1}, idempotent \in IF IsLeader(row) THEN BOOLEAN ELSE {}}
 Inputs_ConsumerFetchRequest(n, row) ==
-  {[type |-> "ConsumerFetchRequest", source |-> Clients, destination |-> n, client |-> 1,
+  {[type |-> "ConsumerFetchRequest", source |-> Clients, destination |-> n, client |-> 0,
     epoch |-> Undefined, fetchOffset |-> offset, fromFollower |-> fromFollower] :
      offset \in 0..(EndOffset(row.log) + 1), fromFollower \in BOOLEAN}
 Inputs_ListOffsetsRequest(n, row) ==
-  {[type |-> "ListOffsetsRequest", source |-> Clients, destination |-> n, client |-> 1,
+  {[type |-> "ListOffsetsRequest", source |-> Clients, destination |-> n, client |-> 0,
     epoch |-> Undefined, timestamp |-> timestamp] : timestamp \in {"Latest", "Earliest"}}
 Inputs_DeleteRecordsRequest(n, row) ==
-  {[type |-> "DeleteRecordsRequest", source |-> Clients, destination |-> n, client |-> 1,
+  {[type |-> "DeleteRecordsRequest", source |-> Clients, destination |-> n, client |-> 0,
     offset |-> offset] : offset \in 0..EndOffset(row.log)}
 ==============================================================================
