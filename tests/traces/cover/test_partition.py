@@ -133,7 +133,7 @@ def test_an_accepting_mutant_is_caught(rule: str, accepted: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def accepted() -> list[str]:
-    return refuse(matched("partition-isr", _Accepts), limit=1500).rejected
+    return refuse(matched("partition-isr", _Accepts), limit=4000).rejected
 
 
 def test_mutants_differ_in_one_field_and_stay_in_form() -> None:
