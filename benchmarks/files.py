@@ -3,8 +3,8 @@
 Files are made: Kafka logs as Jepsen writes them (history_files.py), and step traces of partitions
 under drawn faults, at least STEPS steps a file. One poll or step of the last file is wrong, and
 must be found. CPU-seconds are those of all processes of the command, and of the cluster with its
-start. On Spark **they lack what Python's workers take**: PySpark's daemon ignores the end of its
-workers, so no process is told their time. Memory is that of the largest process.
+start. On Spark **they lack the time of Python's workers**: PySpark's daemon does not wait for its
+workers, so the system adds their time to no process. Memory is that of the largest process.
 
     python -m benchmarks.files [check|conform] [--sizes N ...] [--places pool local cluster]
 

@@ -85,7 +85,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         scene.resume(COORDINATOR)
         if late is not None:
             late.result(PATIENCE_S)
-            topic.say(f"{COORDINATOR} goes on, and the third is acknowledged")
+            topic.say(f"{COORDINATOR} continues, and the third acknowledgement succeeds")
         topic.await_isr(HOSTS, asking=NEXT)
         scene.kill(LEADER)
         until(lambda: leader(TOPIC) not in ("", LEADER), "another broker leads", PATIENCE_S)

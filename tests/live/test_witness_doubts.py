@@ -1,7 +1,7 @@
 """Two doubts about brokers and controllers, on Kafka's classes, each with its control.
 
-A fetch of a process that is gone is noted while the one after it is fenced, and does no harm; who
-is about to stop is told by another controller to go at once (docs/reference/decisions.md).
+A fetch of a process that is gone is noted while the one after it is fenced, and does no harm. A new
+controller tells a broker that is about to stop to go at once (docs/reference/decisions.md).
 """
 
 from __future__ import annotations

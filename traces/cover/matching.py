@@ -128,13 +128,11 @@ class Matcher:
     def _of_nodes(self, rows: Split, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Give the pieces of the rows of these nodes, in their order."""
         keys = tuple([str(node) for node in nodes])
-        if rows.kind == "function" and {*rows.keys} == {*keys}:
-            of = dict(zip(rows.keys, rows.pieces, strict=True))
-            return tuple([of[key] for key in keys])
         if rows.kind == "function":
-            raise ToolError(
-                f"the rows are those of {', '.join(rows.keys)}, not of {', '.join(keys)}"
-            )
+            of = dict(zip(rows.keys, rows.pieces, strict=True))
+            if of.keys() != {*keys}:
+                raise ToolError(f"the rows are those of {', '.join(of)}, not of {', '.join(keys)}")
+            return tuple([of[key] for key in keys])
         if len(rows.pieces) != len(keys):
             raise ToolError(f"a state has {len(rows.pieces)} rows for {len(keys)} nodes")
         return rows.pieces

@@ -3,8 +3,8 @@
 It alone has an epoch for each transaction (KIP-890), and share groups (KIP-932). One program in
 Java (kafka/Clients.java) runs all of them, and reads from lines what to do. It may try for longer
 than its delivery timeout to open or to end a transaction; we wait no longer than is asked, as for
-librdkafka, so that histories mean the same. Other consumers are librdkafka's: what is read is told
-by positions, which they have as well.
+librdkafka, so that histories mean the same. Other consumers are librdkafka's; a history shows their
+reads by positions, which both clients have.
 """
 
 from __future__ import annotations

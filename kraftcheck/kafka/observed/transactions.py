@@ -1,8 +1,8 @@
 """Transactions of a recording: the coordinators' log, and what lies in the partitions, compared.
 
 By the rules X1 to X27 (docs/reference/protocol-rules.md). `RULES` says what each check asks.
-Producer ids and epochs of clients are not known to whoever records them, so EpochHeldOnce is asked
-of the log only.
+A recorder of clients does not see their producer ids and epochs, so EpochHeldOnce is checked in the
+log only.
 
 Misses: a transaction's effects in topics that were not recorded; that a decision came before its
 marker in time, for the logs have no clock in common; of a TV1 client, whose transactions all have

@@ -86,7 +86,7 @@ def findings(replicas: list[int], min_isr: int, *changes: dict[str, Any]) -> lis
         ),
         ([1, 2], [MOVED, change(replicas=[1, 2, 3, 4], removingReplicas=[])]),
         ([1, 2, 3], [change(replicas=[3, 1, 2])]),
-        # Nothing is told of the topic's first partition.
+        # There is no record of the topic's first partition.
         ([1, 2, 3], [{**BEGUN, "partitionId": 1}]),
     ],
 )
