@@ -50,12 +50,7 @@ class EventLoop:
 
     def advance(self) -> None:
         """The next event of the queue."""
-        due, _, kind, node, what = heappop(self.queue.heap)
-        self.happen(due, kind, node, what)
-
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        """An event, which is due now."""
-        self.now = due
+        self.now, _, kind, node, what = heappop(self.queue.heap)
         if kind == DELIVER:
             self.deliver(node, what)
         elif kind == TIMER:

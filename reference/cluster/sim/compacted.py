@@ -96,12 +96,13 @@ class CompactedReplicas(EventLoop, Run):
         for broker in partition.brokers:
             self._later(CLEANING_MS, self._clean, broker)
 
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        if not self.closed:
-            super().happen(due, kind, node, what)
-
     def _later(self, ms: tuple[int, ...], what: Callable[[int], None], broker: int) -> None:
-        self.queue.push(self._cluster.now + 1000 * pick(self._clock, ms), CALL, broker, what)
+        def unless_closed(broker: int) -> None:
+            if not self.closed:
+                what(broker)
+
+        due = self._cluster.now + 1000 * pick(self._clock, ms)
+        self.queue.push(due, CALL, broker, unless_closed)
 
     def row(self, broker: int) -> CompactedReplica:
         row: CompactedReplica = self.state(broker).row
