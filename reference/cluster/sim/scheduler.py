@@ -1,10 +1,6 @@
-"""One run of a cluster: its components' event loops as one, in two phases.
+"""One run of a cluster: the quorum and every partition by one clock, in two phases.
 
-Each component (the quorum, every partition, and what lies between them) has a queue of its own. The
-earliest event of all is next; of events at one time, the one whose component stands first.
-
-Law of this file: it decides whose turn it is, and joins the parts; nodes are changed by the steps
-of the components alone.
+Law of this file: it joins the parts; nodes are changed by the steps of the components alone.
 """
 
 from __future__ import annotations
@@ -27,6 +23,7 @@ from kraftcheck.reference.cluster.sim.progress import MovingProgress
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
 from kraftcheck.reference.cluster.sim.trouble import Trouble
 from kraftcheck.reference.cluster.types import QUORUM
+from kraftcheck.reference.drivers.joined import JoinedRun
 from kraftcheck.reference.partition.messages import Input, Partition
 from kraftcheck.reference.partition.sim.clients import Clients
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
@@ -37,16 +34,12 @@ from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.events import EventLoop, Queue
-from kraftcheck.reference.sim.family import Circular
-from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memo, Step
-from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.reference.sim.memo import Memo
+from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
-from kraftcheck.traces.schema import PROGRESSED, STOPPED
+from kraftcheck.traces.schema import PROGRESSED
 
-_NEVER = 1 << 62
 _NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
 """Of the quorum: only its active controller appends."""
 
@@ -89,7 +82,7 @@ class _OfCluster(Simulation):
         memo: QuorumMemo,
         recorder: Recorder,
     ) -> None:
-        self._cluster = cluster
+        self._cluster, self.part_of, self.component = cluster, cluster, QUORUM
         super().__init__(scenario, options.quorum, chooser, memo, recorder)
 
     def make_clients(self, stream: Stream) -> QuorumClients:
@@ -97,17 +90,6 @@ class _OfCluster(Simulation):
 
     def append_astray(self, node: int) -> None:
         """Nobody but an active controller appends."""
-
-    def take(self, node: int, input: KnownInput) -> Step | None:
-        self._cluster.enter(QUORUM)
-        return super().take(node, input)
-
-    def steps_taken(self) -> int:
-        return self._cluster.steps_taken()
-
-    def end(self, verdict: str) -> None:
-        super().end(verdict)
-        self._cluster.end(verdict)
 
 
 class _Quorum(_OfCluster):
@@ -118,7 +100,7 @@ class _ChangingQuorum(_OfCluster, ChangingSimulation):
     """Voters, observers and snapshots come and go."""
 
 
-class ClusterSimulation(EventLoop, Joints, Circular):
+class ClusterSimulation(JoinedRun, Joints):
     """One run of a cluster."""
 
     def __init__(
@@ -133,9 +115,6 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         self._options = options
         self._chooser = chooser
         super().__init__(options, recorder)
-        self.queue = Queue()
-        """Of what lies between the components: requests on their way, sessions, trouble."""
-        self._more_violations: list[Violation] = []
         network, clock = chooser.stream("network"), chooser.stream("clock")
         data, brokers = options.data, self.constants.brokers
         load = scenario.partition.load
@@ -177,7 +156,7 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         workload, of = chooser.stream("workload"), self.catalog.partitions_of
         rules = producer_rules(memo.partition.bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
-        self._lanes: list[EventLoop] = [self.quorum, self, *self.partitions]
+        self.lanes = [self.quorum, self, *self.partitions]
         self._progress: list[Progress] = []
 
     # --- The loop
@@ -196,25 +175,7 @@ class ClusterSimulation(EventLoop, Joints, Circular):
             administrator.start(lasts)
         self.call(lasts, self._heal, 0)
         self.run_events(self._scenario.max_events * self._options.data.stretch)
-        self.enter(QUORUM)
         self.clients.finish()
-
-    def advance(self) -> None:
-        due, lane = _NEVER, self._lanes[0]
-        for each in self._lanes:
-            heap = each.queue.heap
-            if heap and heap[0][0] < due:
-                due, lane = heap[0][0], each
-        for each in self._lanes:
-            each.now = due
-        if lane is self:
-            super().advance()
-        else:
-            lane.advance()
-
-    @property
-    def handler_calls(self) -> int:
-        return self.quorum.handler_calls + sum(each.handler_calls for each in self.partitions)
 
     # --- What partitions say
 
@@ -227,11 +188,6 @@ class ClusterSimulation(EventLoop, Joints, Circular):
     def stepped(self) -> None:
         if self._progress and all(each.is_complete() for each in self._progress):
             self.end(PROGRESSED)
-
-    def end(self, verdict: str) -> None:
-        super().end(verdict)
-        for partition in self.partitions:
-            partition.over = True
 
     # --- What brokers and controllers ask for
 
@@ -271,10 +227,6 @@ class ClusterSimulation(EventLoop, Joints, Circular):
     def unregistered(self, broker: int) -> None:
         self._trouble.unregistered(broker)
 
-    def violated(self, name: str, explanation: str) -> None:
-        self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
-        self.end(STOPPED)
-
     # --- The second phase, and the end
 
     def _heal(self, _: int) -> None:
@@ -296,22 +248,6 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         wrong = [text for text in missing if text != PROGRESSED]
         where = missing.index(wrong[0]) if wrong else 0
         self.end(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
-
-    @property
-    def violations(self) -> list[Violation]:
-        found = [*self.quorum.violations, *self._more_violations]
-        for partition in self.partitions:
-            found += partition.violations
-        return sorted(found, key=lambda each: each.step)
-
-    def queues(self) -> list[Queue]:
-        return [lane.queue for lane in self._lanes]
-
-    def take_apart(self) -> None:
-        parts = (self.quorum, *self.partitions, self.brokers, self.controllers)
-        super().take_apart()
-        for part in parts:
-            vars(part).clear()
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted over all components; what promises ask for, at its worst."""

@@ -184,9 +184,6 @@ class ClusterMoves(Joints):
     def stepped(self) -> None:
         """Nothing follows."""
 
-    def end(self, verdict: str) -> None:
-        """A violation is raised when the move is over."""
-
     def voter(self, node: int) -> Row:
         return self.voters.row(node)
 
