@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
 from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
 from kraftcheck.reference.cluster.types import coordinated
@@ -353,8 +354,8 @@ class CoordinatedSimulation(ClusterSimulation):
         """The components that are no cluster's."""
         return [self.coordinators, *([] if self.replicas is None else [self.replicas])]
 
-    def stepped(self) -> None:
-        super().stepped()
+    def stepped(self, of: ClusterPartition, step: Step) -> None:
+        super().stepped(of, step)
         if self.replicas is not None:
             self.replicas.look_soon()
         self.coordinators.look_soon()

@@ -79,7 +79,8 @@ class Cluster(Whole, ABC):
         """An answer has reached the clients."""
 
     @abstractmethod
-    def stepped(self) -> None: ...
+    def stepped(self, of: Any, step: Step) -> None:
+        """A partition's step was taken and followed up."""
 
 
 class _OwnPace(Pace):
@@ -224,4 +225,4 @@ class ClusterPartition(PartitionRun):
         self._cluster.began(node)
 
     def stepped(self, step: Step) -> None:
-        self._cluster.stepped()
+        self._cluster.stepped(self, step)

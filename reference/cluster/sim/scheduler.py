@@ -19,22 +19,21 @@ from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.link import Link
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, topics_written
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
-from kraftcheck.reference.cluster.sim.progress import MovingProgress
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.sim.trouble import Trouble
+from kraftcheck.reference.cluster.sim.trouble import ClusterTrouble
 from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.drivers.joined import JoinedRun
-from kraftcheck.reference.partition.messages import Input, Partition
+from kraftcheck.reference.partition.messages import ControllerFailover, Input, Partition
 from kraftcheck.reference.partition.sim.clients import Clients
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.progress import Progress
-from kraftcheck.reference.quorum.messages import Append
+from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.memo import Memo
+from kraftcheck.reference.sim.memo import Memo, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
@@ -147,9 +146,9 @@ class ClusterSimulation(JoinedRun, Joints):
         kind = _ChangingQuorum if changes(options.quorum) else _Quorum
         self.quorum = kind(self, of_quorum, options, chooser, memo.quorum, recorder)
         networks = [self._link, *[each.network for each in self.partitions]]
-        self._trouble = Trouble(
-            data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
-        )
+        faults, nodes = chooser.stream("faults"), of_brokers.all
+        of_trouble = faults, self.call, nodes, of_brokers, self.partitions, networks, self._asked
+        self._trouble = ClusterTrouble(data, *of_trouble)
         topics, written = options.shape.topics, topics_written(options)
         self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
@@ -185,7 +184,9 @@ class ClusterSimulation(JoinedRun, Joints):
     def receive(self, partition: int, message: object) -> None:
         self.clients.receive(partition, message)
 
-    def stepped(self) -> None:
+    def stepped(self, of: ClusterPartition, step: Step) -> None:
+        if step.notable & self._trouble.moment:
+            self._trouble.leader_stepped(of, step.before.node)
         if self._progress and all(each.is_complete() for each in self._progress):
             self.end(PROGRESSED)
 
@@ -224,6 +225,14 @@ class ClusterSimulation(JoinedRun, Joints):
     def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
         return self.controllers.placements(partition, replicas)
 
+    def _asked(self, of: ClusterPartition, input: Input) -> None:
+        """An active controller that fails over resigns; all else it is asked."""
+        active = self.controllers.active()
+        if not isinstance(input, ControllerFailover):
+            self.ask({of.number: input})
+        elif active is not None:
+            self.quorum.give(active, Resign())
+
     def unregistered(self, broker: int) -> None:
         self._trouble.unregistered(broker)
 
@@ -238,7 +247,7 @@ class ClusterSimulation(JoinedRun, Joints):
         self.clients.stop_producing()
         self.brokers.heal()
         self._progress = [
-            MovingProgress(partial(self.clients.probe, number), partition)
+            Progress(partial(self.clients.probe, number), partition)
             for number, partition in enumerate(self.partitions)
         ]
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)

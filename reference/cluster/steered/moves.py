@@ -65,7 +65,7 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.memo import Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
 from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
@@ -181,7 +181,7 @@ class ClusterMoves(Joints):
     def receive(self, partition: int, message: object) -> None:
         raise AssertionError("clients are asked by the partition")
 
-    def stepped(self) -> None:
+    def stepped(self, of: Any, step: Step) -> None:
         """Nothing follows."""
 
     def voter(self, node: int) -> Row:
