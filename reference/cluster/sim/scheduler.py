@@ -29,7 +29,6 @@ from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.progress import Progress
 from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
@@ -38,9 +37,6 @@ from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
 from kraftcheck.traces.schema import PROGRESSED
-
-_NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
-"""Of the quorum: only its active controller appends."""
 
 
 class ClusterMemo:
@@ -75,7 +71,7 @@ class _OfCluster(Simulation):
     def __init__(
         self,
         cluster: ClusterSimulation,
-        scenario: Scenario,
+        scenario: Any,
         options: ClusterOptions,
         chooser: Chooser,
         memo: QuorumMemo,
@@ -133,18 +129,8 @@ class ClusterSimulation(JoinedRun, Joints):
             options.shape.reads is not UNSET,
         )
         self.connect(self._link, of_brokers, controllers)
-        of_quorum = Scenario(
-            name=scenario.name,
-            sentence=scenario.sentence,
-            palettes={},
-            timeouts=scenario.timeouts,
-            load=_NO_LOAD,
-            faulty_ms=scenario.faulty_ms,
-            healed_ms=scenario.healed_ms,
-            max_events=scenario.max_events,
-        )
         kind = _ChangingQuorum if changes(options.quorum) else _Quorum
-        self.quorum = kind(self, of_quorum, options, chooser, memo.quorum, recorder)
+        self.quorum = kind(self, scenario, options, chooser, memo.quorum, recorder)
         networks = [self._link, *[each.network for each in self.partitions]]
         faults, nodes = chooser.stream("faults"), of_brokers.all
         of_trouble = faults, self.call, nodes, of_brokers, self.partitions, networks, self._asked

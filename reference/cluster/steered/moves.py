@@ -7,7 +7,7 @@ takes the step of a decision that stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +43,7 @@ from kraftcheck.reference.partition.steered.world import (
     HEAL,
     SENTENCES,
     NoChoice,
+    Told,
     cut_words,
 )
 from kraftcheck.reference.partition.types import UNDEFINED
@@ -232,10 +233,14 @@ class ClusterMoves(Joints):
 
     def posts(self) -> list[Move]:
         """Requests of idempotent producers."""
+        return self._in_each(SteeredPartition.producer_posts)
+
+    def _in_each(self, of: Callable[[SteeredPartition], Iterable[Told]]) -> list[Move]:
+        """What may happen in partitions: its words, and how it does."""
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.producer_posts()
+            for words, make in of(partition)
         ]
 
     def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
@@ -259,11 +264,7 @@ class ClusterMoves(Joints):
         for parcel in self.parcels.first():
             lose = partial(self.parcels.waiting.pop, parcel.number)
             found.append(self.move(f"lose {parcel.words}", lose))
-        for partition in self.partitions:
-            for message in partition.deliverable():
-                words = f"partition {partition.number}: {partition.losing_words(message)}"
-                found.append(self.move(words, partial(partition.lose, message)))
-        return found
+        return found + self._in_each(SteeredPartition.losses_of_messages)
 
     def step_of(self, partition: SteeredPartition, node: int, input: Any) -> Move:
         words = f"partition {partition.number}: {partition.words(node, input)}"
@@ -346,19 +347,11 @@ class ClusterMoves(Joints):
 
     def sends(self) -> list[Move]:
         """Values and retries of idempotent producers, one for each partition."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_sends()
-        ]
+        return self._in_each(SteeredPartition.producer_sends)
 
     def breakages(self) -> list[Move]:
         """Connections of producers that break, and values that they give up."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_breakages()
-        ]
+        return self._in_each(SteeredPartition.producer_breakages)
 
     # --- Moves: faults
 
