@@ -277,6 +277,8 @@ class TimedRun(EventLoop, Run):
             self._recorder.enter(step)
         self._record_step(step.number)
         self._record_time(time)
+        if self.component is not None:
+            self._recorder.components.items.append(self.component)
 
     def stand(self, state: State) -> None:
         """A node is in this state from now on, by no step of its own."""
@@ -304,9 +306,10 @@ class TimedRun(EventLoop, Run):
         self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
         self.end(STOPPED)
 
-    def steps_taken(self) -> int:
-        """In the run, so far."""
-        return self.handler_calls
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
+        if self.part_of is not None:
+            self.part_of.end(verdict)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

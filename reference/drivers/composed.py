@@ -22,7 +22,7 @@ import msgspec
 
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.clients.promises import Configuration
-from kraftcheck.reference.core.run import MOVE_US
+from kraftcheck.reference.core.run import MOVE_US, Whole
 from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.drivers.chance import RandomRun, object_of
 from kraftcheck.reference.drivers.options import options_of, scenario_of
@@ -139,7 +139,7 @@ class _Component(RandomRun):
         joined = {of for join in joins if join.to == name for of in join.inputs}
         options, chooser, memo, recorder = given
         super().__init__(options, chooser, memo, recorder, joined)
-        self._run, self._number = run, number
+        self._run, self.part_of, self.component = run, run, number
         self._out = [join for join in joins if join.of == name]
         self.due: deque[tuple[int, Any]] = deque()
 
@@ -154,7 +154,6 @@ class _Component(RandomRun):
 
     def record(self, time: int, step: Step) -> None:
         super().record(time, step)
-        self._run.recorded(self._number)
         outcome = Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
         for join in self._out:
             found = join.leads(step.before.node, step.before.row, step.input.value, outcome)
@@ -187,14 +186,15 @@ class ComposedClients:
         return found
 
 
-class ComposedSimulation(Circular):
+class ComposedSimulation(Whole, Circular):
     """One run of a composition."""
 
     def __init__(
         self, options: Any, chooser: Chooser, memo: ComposedMemo, recorder: Recorder
     ) -> None:
         self.composition = memo.composition
-        self._options, self._chooser, self._recorder = options, chooser, recorder
+        super().__init__(recorder)
+        self._options, self._chooser = options, chooser
         self._components = {
             name: _Component(
                 self, at, name, getattr(options, name), chooser, memo.memo_of(name), recorder
@@ -204,31 +204,29 @@ class ComposedSimulation(Circular):
         self.clients = ComposedClients([*self._components.values()])
         of = [each.constants for each in self._components.values()]
         self.constants = constants_of(self.composition)(components=tuple(of))
-        self.handler_calls = 0
         self.verdict = PROGRESSED
         self.violations: list[Violation] = []
 
     def component(self, name: str) -> _Component:
         return self._components[name]
 
-    def recorded(self, component: int) -> None:
-        """A component has recorded a step."""
-        self._recorder.components.items.append(component)
-        self.handler_calls += 1
+    @property
+    def handler_calls(self) -> int:
+        return sum(each.handler_calls for each in self._components.values())
 
     def execute(self) -> None:
         workload, of = self._chooser.stream("workload"), [*self._components.values()]
         for move in range(self._moves()):
             each = of[workload.below(len(of))]
-            before, calls = self._rows(), self.handler_calls
+            before, calls = self._rows(), self.steps_taken()
             if not each.move(move * MOVE_US):
                 self._stop(each.violations[-1])
                 return
-            if self.handler_calls > calls and self._options.watched:
+            if self.steps_taken() > calls and self._options.watched:
                 for asked in self.composition.properties:
                     wrong = asked.check(self.constants, before, self._rows())
                     if wrong is not None:
-                        self._stop(Violation(asked.name, 0, wrong))
+                        self._stop(Violation(asked.name, self.steps_taken() - 1, wrong))
                         return
 
     def _moves(self) -> int:
@@ -239,8 +237,7 @@ class ComposedSimulation(Circular):
         return {name: each.rows for name, each in self._components.items()}
 
     def _stop(self, found: Violation) -> None:
-        """The steps of a run are numbered over all components."""
-        self.violations.append(found._replace(step=self.handler_calls - 1))
+        self.violations.append(found)
         self.verdict = STOPPED
 
     def statistics(self) -> dict[str, int]:

@@ -3,14 +3,14 @@
 Partitions hand what concerns a whole broker to the brokers' processes; brokers ask the controller
 that they believe to be active; controllers append to the quorum's log.
 
-Law of this file: it passes on what a part says and keeps count of whose step is recorded. When
-anything happens is decided by who runs the cluster: the simulator (scheduler.py) by its queues, a
-schedule (reference/cluster/steered/schedule.py) by its moves.
+Law of this file: it passes on what a part says. When anything happens is decided by
+who runs the cluster: the simulator (scheduler.py) by its queues, a schedule
+(reference/cluster/steered/schedule.py) by its moves.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -20,7 +20,6 @@ from kraftcheck.reference.cluster.sim.link import Carrier, Request
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
 from kraftcheck.reference.cluster.sim.partition import Cluster, ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.moving.sim.topics import Catalog
 from kraftcheck.reference.partition.messages import CONTROLLER, METADATA_LOG
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
@@ -34,19 +33,16 @@ from kraftcheck.reference.sim.recorder import Recorder
 _P = TypeVar("_P", bound=ClusterPartition)
 
 
-class Joints(ABC):
+class Joints(Cluster):
     """The parts, joined. `connect` is called once, when the partitions have been built."""
 
     brokers: Brokers
     controllers: Controllers
 
     def __init__(self, options: ClusterOptions, recorder: Recorder) -> None:
+        super().__init__(recorder)
         self.constants = constants_of(options)
         self.now = 0
-        self.recorder = recorder
-        self._first_step = len(recorder.steps.items)
-        self._component = QUORUM
-        self._entered = 0
         self._believed: dict[int, int] = {}
         """By broker: the controller that it talks to."""
 
@@ -83,20 +79,6 @@ class Joints(ABC):
             for number, constants in enumerate(self.constants.partitions)
         ]
 
-    # --- Which component a recorded step belongs to
-
-    def enter(self, component: int) -> None:
-        """The next step is one of this component."""
-        taken = self.steps_taken()
-        if taken > self._entered:
-            components = self.recorder.components.items
-            components.extend([self._component] * (taken - self._entered))
-            self._entered = taken
-        self._component = component
-
-    def steps_taken(self) -> int:
-        return len(self.recorder.steps.items) - self._first_step
-
     # --- What partitions say
 
     def leads(self, node: int, partition: int) -> bool:
@@ -129,10 +111,6 @@ class Joints(ABC):
 
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
-
-    @abstractmethod
-    def unregistered(self, broker: int) -> None:
-        """The controller has forgotten a broker."""
 
     @property
     def all_brokers(self) -> tuple[int, ...]:

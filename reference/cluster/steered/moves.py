@@ -7,7 +7,7 @@ takes the step of a decision that stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +43,7 @@ from kraftcheck.reference.partition.steered.world import (
     HEAL,
     SENTENCES,
     NoChoice,
+    Told,
     cut_words,
 )
 from kraftcheck.reference.partition.types import UNDEFINED
@@ -65,7 +66,7 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.memo import Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
 from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
@@ -181,11 +182,8 @@ class ClusterMoves(Joints):
     def receive(self, partition: int, message: object) -> None:
         raise AssertionError("clients are asked by the partition")
 
-    def stepped(self) -> None:
+    def stepped(self, of: Any, step: Step) -> None:
         """Nothing follows."""
-
-    def end(self, verdict: str) -> None:
-        """A violation is raised when the move is over."""
 
     def voter(self, node: int) -> Row:
         return self.voters.row(node)
@@ -235,10 +233,14 @@ class ClusterMoves(Joints):
 
     def posts(self) -> list[Move]:
         """Requests of idempotent producers."""
+        return self._in_each(SteeredPartition.producer_posts)
+
+    def _in_each(self, of: Callable[[SteeredPartition], Iterable[Told]]) -> list[Move]:
+        """What may happen in partitions: its words, and how it does."""
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.producer_posts()
+            for words, make in of(partition)
         ]
 
     def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
@@ -262,11 +264,7 @@ class ClusterMoves(Joints):
         for parcel in self.parcels.first():
             lose = partial(self.parcels.waiting.pop, parcel.number)
             found.append(self.move(f"lose {parcel.words}", lose))
-        for partition in self.partitions:
-            for message in partition.deliverable():
-                words = f"partition {partition.number}: {partition.losing_words(message)}"
-                found.append(self.move(words, partial(partition.lose, message)))
-        return found
+        return found + self._in_each(SteeredPartition.losses_of_messages)
 
     def step_of(self, partition: SteeredPartition, node: int, input: Any) -> Move:
         words = f"partition {partition.number}: {partition.words(node, input)}"
@@ -349,19 +347,11 @@ class ClusterMoves(Joints):
 
     def sends(self) -> list[Move]:
         """Values and retries of idempotent producers, one for each partition."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_sends()
-        ]
+        return self._in_each(SteeredPartition.producer_sends)
 
     def breakages(self) -> list[Move]:
         """Connections of producers that break, and values that they give up."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_breakages()
-        ]
+        return self._in_each(SteeredPartition.producer_breakages)
 
     # --- Moves: faults
 

@@ -6,10 +6,10 @@ brokers that are to stop or are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import UNSET
 
@@ -28,25 +28,17 @@ from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.snapshots.sim.changes import may_vote
 from kraftcheck.reference.steered.moves import Move
 
-
-def reassignments(cluster: ClusterMoves) -> list[Move]:
-    """The active controller is asked for them."""
-    return [*_reassignments(cluster)] if _is_heard(cluster) else []
+Asking: TypeAlias = Callable[[ClusterMoves], list[Move]]
 
 
-def topic_changes(cluster: ClusterMoves) -> list[Move]:
-    """Likewise."""
-    return [*_topics(cluster)] if _is_heard(cluster) else []
+def _of_the_active(asked: Callable[[ClusterMoves], Iterable[Move]]) -> Asking:
+    """Moves that there are where replicas move, and somebody controls who is asked."""
 
+    def there(cluster: ClusterMoves) -> list[Move]:
+        heard = _moves(cluster) and cluster.controllers.active() is not None
+        return [*asked(cluster)] if heard else []
 
-def unregistrations(cluster: ClusterMoves) -> list[Move]:
-    """Likewise."""
-    return [*_unregistrations(cluster)] if _is_heard(cluster) else []
-
-
-def _is_heard(cluster: ClusterMoves) -> bool:
-    """Whether there is somebody to ask, and replicas move."""
-    return _moves(cluster) and cluster.controllers.active() is not None
+    return there
 
 
 def _moves(cluster: ClusterMoves) -> bool:
@@ -57,7 +49,8 @@ def _ask(cluster: ClusterMoves, words: str, asked: Mapping[int, Any]) -> Move:
     return cluster.move(words, partial(cluster.controllers.ask, asked))
 
 
-def _reassignments(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def reassignments(cluster: ClusterMoves) -> Iterator[Move]:
     for partition in cluster.partitions:
         for asked in _lists(partition):
             words = f"partition {partition.number}: {render_input(asked)}"
@@ -74,7 +67,8 @@ def _lists(partition: SteeredPartition) -> Iterator[Any]:
         yield from map(ReassignReplicas, permutations(partition.brokers, size))
 
 
-def _topics(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def topic_changes(cluster: ClusterMoves) -> Iterator[Move]:
     """A topic is deleted, or has a partition more; one that there is not is made again."""
     catalog = cluster.catalog
     known: Any = cluster.controllers.known
@@ -119,7 +113,8 @@ def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]
     return cluster.move(f"topic {topic} has new {' and '.join(told)}", make)
 
 
-def _unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
     for broker in cluster.brokers.all:
         asked = {each.number: UnregisterBroker(broker) for each in cluster.partitions}
         yield _ask(cluster, f"the controller is to forget broker {broker}", asked)

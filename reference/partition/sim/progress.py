@@ -1,6 +1,7 @@
 """Say what a healed partition must do.
 
-Elect a leader, let everybody back into the ISR, commit a new record, and have it on every replica.
+Of one that is deleted, or that never came to be, nobody holds anything. All others must elect a
+leader, let everybody back into the ISR, commit a new record, and have it on every replica.
 
 The record is a probe with acks=all, sent again as long as it is not acknowledged. Agreement is on
 everything up to it: every replica knows it to be committed, and has the same log from where its
@@ -52,10 +53,12 @@ class Progress:
     def is_complete(self) -> bool:
         # Asked after every step that matters: mostly the probe is not acknowledged yet.
         acked = self._probe is not None and self._probe.outcome == "ok"
-        return acked and self.verdict() == PROGRESSED
+        return (acked or not self._world.replicas) and self.verdict() == PROGRESSED
 
     def _missing_in_metadata(self) -> str:
         controller = self._world.controller
+        if not self._world.replicas:
+            return "there is no partition"
         if controller.partition.leader == NOBODY:
             return "no leader was elected"
         for node, known in zip(self._world.brokers, controller.registrations, strict=True):
@@ -68,6 +71,10 @@ class Progress:
 
     def verdict(self) -> str:
         """`PROGRESSED`, or what is missing."""
+        if not self._world.replicas:
+            rows = {node: self._world.row(node) for node in self._world.brokers}
+            held = [node for node, row in rows.items() if row.log or row.role != "None"]
+            return f"broker {held[0]} holds a partition that there is not" if held else PROGRESSED
         missing = self._missing_in_metadata()
         if missing:
             return missing

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope, spared
 from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
@@ -74,6 +74,10 @@ FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
 DISK = ("BrokerFlush", "CheckpointHighWatermark")
 
 HEAL = "heal all links"
+
+
+Told: TypeAlias = tuple[str, Callable[[], None]]
+"""What may happen, in words, and how it does."""
 
 
 class NoChoice:
@@ -185,6 +189,9 @@ class Steering(PartitionRun):
         if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
             self.breaks(message.value.source, True)
 
+    def losses_of_messages(self) -> list[Told]:
+        return [(self.losing_words(m), partial(self.lose, m)) for m in self.deliverable()]
+
     def losing_words(self, message: KnownInput) -> str:
         return f"lose {self._names.name(message)}"
 
@@ -249,7 +256,7 @@ class Steering(PartitionRun):
                 del self.waiting[message]
         self.producer.breaks(node, late, self.now)
 
-    def producer_posts(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_posts(self) -> list[Told]:
         """Requests of the producer that may arrive, in words, and how they do."""
         return [
             (self._post_words(posted), partial(self.post, posted))
@@ -268,9 +275,9 @@ class Steering(PartitionRun):
                 return self._post_words(posted)
         return ""
 
-    def producer_sends(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_sends(self) -> list[Told]:
         """What the producer may do: a new value, and retries."""
-        found: list[tuple[str, Callable[[], None]]] = []
+        found: list[Told] = []
         if not self.options.idempotence:
             return found
         for node in self.leaders():
@@ -285,13 +292,13 @@ class Steering(PartitionRun):
     def _send_again(self, node: int) -> None:
         self.producer.send(node, self.now)
 
-    def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_breakages(self) -> list[Told]:
         """Give what may happen to the producer.
 
         A connection that breaks, values that it groups anew before it sends them again, a value
         that it gives up.
         """
-        found: list[tuple[str, Callable[[], None]]] = []
+        found: list[Told] = []
         for node, connection in self.producer.open_connections():
             words = breaking_words(node, connection)
             found.append((words, partial(self.breaks, node, True)))
