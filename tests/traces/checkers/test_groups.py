@@ -408,6 +408,32 @@ def test_a_topic_of_a_subscription_that_no_member_was_given_is_stuck(tmp_path: P
     assert stuck.name == "stuck-partition" and stuck.certificates[0].key == "u"
 
 
+def test_evidence_is_of_the_operation_and_says_what_was_wrong_with_it(tmp_path: Path) -> None:
+    [polled] = BAD["unowned-poll"].report(tmp_path / "history.edn").anomalies
+    assert polled.certificates[0].sentence.endswith(" as a member of group g")
+    [committed] = BAD["commit-beyond"].report(tmp_path / "history.edn").anomalies
+    [evidence] = committed.certificates
+    assert evidence.operations == (5,) and evidence.sentence.startswith("process 1 committed 7")
+
+
+def test_who_gives_up_what_it_has_no_more_gives_up_the_rest(tmp_path: Path) -> None:
+    told = Facts().sent(10).poll(8, 0)
+    told.op(1, "partitions-assigned", '["g" ["t" "u"]]', more=' :mark "1"')
+    for keys in ("t", "t u"):
+        shown = " ".join(f'"{key}"' for key in keys.split())
+        told.op(1, "partitions-revoked", f'["g" [{shown}]]')
+    told.op(2, "partitions-assigned", '["g" ["u"]]', more=' :mark "2"').poll(1)
+    found = told.report(tmp_path / "history.edn", log="1 has t u; 1 has; 2 has u")
+    assert not found.anomalies, found
+
+
+def test_a_poll_that_shows_nothing_leaves_its_member_where_it_stood(tmp_path: Path) -> None:
+    """So the next one goes over the record between, and the commit after it goes over nothing."""
+    told = all_read().given(1).poll(1, 0).poll(1).poll(1, 2).commit(1, 3)
+    found = told.report(tmp_path / "history.edn")
+    assert {each.name for each in found.anomalies} == {"poll-skip"}
+
+
 def test_each_time_that_something_happened_has_its_certificate() -> None:
     """Two that look alike were two."""
     twice = Broken("early-start", [0, 0], lambda row: ((row,), "as before", None))

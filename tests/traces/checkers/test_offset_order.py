@@ -74,6 +74,10 @@ IN_ORDER = {
         ("commit", 6, 7, 2),
         ("told", 8, 9, 2),
     ),
+    "one that was replaced as it was asked for": (
+        *(("commit", 0, 5, 4), ("commit", 6, 10, 5)),
+        *(("told", 10, 11, 4), ("told", 12, 13, 5)),
+    ),
     "nothing, then something": (("told", 0, 1, -1), ("commit", 2, 3, 2), ("told", 4, 5, 2)),
 }
 IN_NO_ORDER = {
