@@ -52,7 +52,6 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
@@ -80,6 +79,8 @@ public final class Leader extends Node {
     private static final int NOBODY = -1;
     private static final int LOCK_MS = 30_000;
     private static final int MOST = 500;
+    /** More than any persister makes. */
+    private static final int ATTEMPTS = 10;
     private static final TopicIdPartition OF =
             new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
     private static final List<String> KINDS = List.of("", "ACCEPT", "RELEASE", "REJECT");
@@ -462,10 +463,7 @@ public final class Leader extends Node {
 
     /** The attempts of a write fail, as those of others that are sent with it. */
     private void giveUp(String text) {
-        for (int attempt = 0; !isSaid(text); attempt++) {
-            if (attempt > MOST) {
-                throw new AssertionError("the persister tries for ever");
-            }
+        for (int attempt = 0; attempt < ATTEMPTS && !isSaid(text); attempt++) {
             persisters.retry(each -> !awaited(each).isEmpty() || isRead(each));
         }
         settled(text);
@@ -482,12 +480,9 @@ public final class Leader extends Node {
                 || writes.stream().anyMatch(each -> each.text.equals(text) && said.containsKey(each));
     }
 
-    /** The persister has given up. A read that it gave up reads as one that was refused: the same follows. */
+    /** The persister has given up: a share partition that could not read is replaced. */
     private void over(String text) {
-        next(Json.read(Json.text(isRead(text)
-                ? Json.fields("type", "ReadShareGroupStateResponse", "source", COORDINATOR, "destination", LEADER, "error",
-                        Errors.FENCED_LEADER_EPOCH.name(), "incarnation", incarnation, "stateEpoch", 1, "start", 1,
-                        "cells", Collections.nCopies(records, Json.fields("state", "None", "count", 0)))
+        next(Json.read(Json.text(isRead(text) ? Json.fields("type", "Recreate")
                 : Json.fields("type", "GiveUpWrite", "write", Json.raw(text)))));
         settled(text);
     }

@@ -150,6 +150,9 @@ public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>>
     private void answered(JsonNode in, Persisters.Part part, CompletableFuture<?> answer) {
         answer.whenComplete((response, error) -> {
             if (error == null) {
+                if (response instanceof ReadShareGroupStateResponseData read) {
+                    split(read.results().get(0).partitions().get(0));
+                }
                 String told = Json.text(form(in, response));
                 part.answered(told, (ApiMessage) response);
                 sent.add(new Message(LEADER, told, null));
@@ -157,6 +160,17 @@ public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>>
                 thrown = error;
             }
         });
+    }
+
+    /** A batch of what is loaded is one record's, as a batch of the log is. */
+    private static void split(ReadShareGroupStateResponseData.PartitionResult found) {
+        List<ReadShareGroupStateResponseData.StateBatch> cells = new ArrayList<>();
+        for (var each : found.stateBatches()) {
+            for (long offset = each.firstOffset(); offset <= each.lastOffset(); offset++) {
+                cells.add(each.duplicate().setFirstOffset(offset).setLastOffset(offset));
+            }
+        }
+        found.setStateBatches(cells);
     }
 
     @Override
