@@ -25,6 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "witness"
 CELL = "org/apache/kafka/server/share/fetch/InFlightState.java"
 PARTITION = "kafka/server/share/SharePartition.java"
 SHARD = "org/apache/kafka/coordinator/share/ShareCoordinatorShard.java"
+PERSISTER = "org/apache/kafka/server/share/persister/PersisterStateManager.java"
 COMBINER = "org/apache/kafka/coordinator/share/PersisterStateBatchCombiner.java"
 HOSTED = "kafka/server/share/Leader.java"
 STATES = "org/apache/kafka/coordinator/common/runtime/ShareStates.java"
@@ -64,7 +65,7 @@ PLANTS = [
         "if (false) {",
         "HandleShareAcknowledge",
         ".moving: recorded",
-        run=2,
+        run=6,
         moves=400,
     ),
     Plant(
@@ -82,6 +83,47 @@ PLANTS = [
         "int deltaCount = Short.compare(b2.deliveryCount(), b1.deliveryCount());",
         "HandleWriteShareGroupState",
         "after.log",
+        run=3,
+        moves=400,
+    ),
+    Plant(
+        "the persister sends no start offset",
+        PERSISTER,
+        """.setStartOffset(handler.startOffset)
+                            .setDeliveryCompleteCount""",
+        """.setStartOffset(-1)
+                            .setDeliveryCompleteCount""",
+        "HandleWriteShareGroupState",
+        "after.log",
+    ),
+    Plant(
+        "the persister says that a write it does not make has succeeded",
+        PERSISTER,
+        """log().error("Unable to perform write state RPC for key {}: {}", partitionKey(), errorMessage);
+                                        requestErrorResponse(error,""",
+        "requestErrorResponse(Errors.NONE,",
+        "HandleWriteShareGroupStateResponse",
+        "sent",
+        run=9,
+        moves=400,
+    ),
+    Plant(
+        "of writes that are sent together one gets the response",
+        PERSISTER,
+        "handlersPerGroup.forEach(handler1 -> handler1.onComplete(response));",
+        "handlersPerGroup.get(0).onComplete(response);",
+        "HandleWriteShareGroupStateResponse",
+        "after.pending",
+        run=17,
+        moves=400,
+    ),
+    Plant(
+        "a write is not made again",
+        PERSISTER,
+        """log().debug("Received retriable error in write state RPC for key {}: {}", partitionKey(), errorMessage);""",
+        "if (true) { return; }",
+        "HandleRetryPersister HandleGiveUpWrite",
+        "sent",
         run=3,
         moves=400,
     ),
@@ -118,7 +160,7 @@ ALL = [*PLANTS, *HOSTS]
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp
-    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server", "kafka-share-coordinator")
+    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server", "kafka-server-common", "kafka-share-coordinator")
     classes = compiled(PLANTS, texts, folder("plant"), SHARE_LEADERS.protocol.name)
     classes += compiled(HOSTS, HOST, folder("host"), SHARE_LEADERS.protocol.name)
     return seen(ALL, SHARE_LEADERS, classes, folder("plants"))
@@ -133,7 +175,7 @@ def test_by_chance_and_without_the_profile(tmp_path: Path) -> None:
     words = ("shares", "--runs", "12", "--seed", "12", "--out", str(tmp_path / "o"))
     found = run(HOLDS, *words)
     assert found["profile"] == "kafka-4.3" and found["found"]["steps"] > 1000
-    assert {each["entry"] for each in found["known"]} >= {"late-acknowledgement", "held-back"}
+    assert {each["entry"] for each in found["known"]} >= {"window-stays", "late-start"}
     strict = run(VIOLATED, *words, "--as", "specs", "--differential")
     assert strict["found"]["rejections"]
 
@@ -146,3 +188,14 @@ def test_the_start_offset_goes_back() -> None:
         [],
     )
     assert "start-returns" in {each["entry"] for each in found["known"]}
+
+
+def test_one_response_for_two_writes() -> None:
+    """The coordinator fails over between two writes of one request; the first is lost."""
+    found = run(VIOLATED, "replay", str(EXAMPLES / "share-one-response.moves"))
+    assert (found["violates"], found["as_said"], found["left_out"]) == (
+        *("StateRecoverable", True),
+        [],
+    )
+    [refused] = found["found"]["rejections"]
+    assert any("after.pending" in each for each in refused["differences"])

@@ -35,10 +35,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"of
     """Where it is read or reported."""
     since: str = ""
     """The first version that departs so, if not all do."""
+    until: str = ""
+    """The last version that departs so, if it is mended."""
 
     def is_of(self, version: str) -> bool:
         """Whether a version such as 4.2 departs so."""
-        return _number(version) >= _number(self.since)
+        number = _number(version)
+        return number >= _number(self.since) and (not self.until or number <= _number(self.until))
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kraftcheck.kafka.live.witness.host import Host
+from kraftcheck.kafka.witness.following import Impossible
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver
+from kraftcheck.reference.core.system import Move
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.shares.messages import (
     AcknowledgeRecords,
@@ -44,6 +46,14 @@ class KafkaShares(KafkaSteered):
 
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
         super().__init__(SHARES, options, host, KAFKAS, {}, (), compares)
+
+    def _arrive(self, move: Move) -> None:
+        """A message waits if the persister sends or hands on others first."""
+        before = self.at
+        try:
+            super()._arrive(move)
+        except Impossible:
+            self.at = before
 
 
 def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaShares, Stream], bool]:

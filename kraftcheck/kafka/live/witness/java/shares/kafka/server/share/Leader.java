@@ -33,15 +33,14 @@ import org.apache.kafka.server.share.persister.DeleteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.DeleteShareGroupStateResult;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateResult;
-import org.apache.kafka.server.share.persister.PartitionFactory;
 import org.apache.kafka.server.share.persister.PartitionStateBatchData;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateBatch;
+import org.apache.kafka.server.share.persister.Persisters;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateResult;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryResult;
-import org.apache.kafka.server.share.persister.TopicData;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
 import org.apache.kafka.server.storage.log.FetchIsolation;
@@ -53,6 +52,8 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -64,11 +65,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 
 /**
  * The leader of a share partition, whichever broker it is: a SharePartition of Kafka, and another one
  * after it was dropped. What is the host's: the log, of which each record is a batch of its own; the
- * persister, which is answered by the schedule; locks, which run out when they are told to; and what
+ * connections of Kafka's persister (Persisters); locks, which run out when they are told to; and what
  * SharePartitionManager does with a share partition, which is to make it and to drop it.
  */
 public final class Leader extends Node {
@@ -77,6 +79,8 @@ public final class Leader extends Node {
     private static final int NOBODY = -1;
     private static final int LOCK_MS = 30_000;
     private static final int MOST = 500;
+    /** More than any persister makes. */
+    private static final int ATTEMPTS = 10;
     private static final TopicIdPartition OF =
             new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
     private static final List<String> KINDS = List.of("", "ACCEPT", "RELEASE", "REJECT");
@@ -104,26 +108,41 @@ public final class Leader extends Node {
     private int incarnation = 1;
     /** Null: nobody has fetched yet. */
     private SharePartition partition;
-    private CompletableFuture<ReadShareGroupStateResult> reading;
+    private Read reading;
     private final List<Write> writes = new ArrayList<>();
+    private final Persisters persisters;
+    /** What the persister has said of reads and writes, which is not handed on yet. */
+    private final Map<Object, Said> said = new IdentityHashMap<>();
+    /** By incarnation, what was sent. */
+    private final Map<Integer, String> reads = new HashMap<>();
     /** Of what is made in this step. */
     private Ack asking;
     private boolean wrote;
     private boolean disabled;
+    /** Of several steps the input of the present one, the lines before it, and what was sent in them. */
+    private String current;
+    private final List<String> made = new ArrayList<>();
+    private final List<Message> sentBefore = new ArrayList<>();
 
     /** An acknowledgement, or of nobody what the end of a session releases. */
     private record Ack(int source, int first, int last, String kind) { }
 
+    /** A read without an answer. */
+    private record Read(String text) { }
+
     /** A write without an answer; ack: what waits for it, or null. */
-    private record Write(Map<String, Object> form, String text, int incarnation, Ack ack,
-            CompletableFuture<WriteShareGroupStateResult> answer) { }
+    private record Write(Map<String, Object> form, String text, int incarnation, Ack ack) { }
+
+    private record Said(Errors error, Runnable hand) { }
 
     public static List<Node> nodes(JsonNode constants) {
-        return List.of(new Leader(constants), new ShareStates(constants));
+        Persisters persisters = new Persisters();
+        return List.of(new Leader(constants, persisters), new ShareStates(constants, persisters));
     }
 
-    private Leader(JsonNode constants) {
+    private Leader(JsonNode constants, Persisters persisters) {
         super(LEADER);
+        this.persisters = persisters;
         records = constants.get("records").asInt();
         maxDelivery = constants.get("maxDelivery").asInt();
         maxInFlight = constants.get("maxInFlight").asInt();
@@ -156,14 +175,20 @@ public final class Leader extends Node {
         inputs.put("ShareFetch", in -> () -> fetch(in.get("source").asInt()));
         inputs.put("ShareAcknowledge", in -> () -> acknowledge(new Ack(in.get("source").asInt(),
                 in.get("first").asInt(), in.get("last").asInt(), in.get("kind").asText())));
-        inputs.put("ReadShareGroupStateResponse", in -> () -> loaded(in));
-        inputs.put("WriteShareGroupStateResponse", this::written);
+        inputs.put("ReadShareGroupStateResponse", in -> answered(reads.getOrDefault(in.get("incarnation").asInt(), ""), in));
+        inputs.put("WriteShareGroupStateResponse", in -> answered(in.get("write").toString(), in));
         inputs.put("LockTimeout", in -> lock(in.get("offset").asInt()));
         inputs.put("SessionEnd", in -> isActive() ? () -> endSession(in.get("member").asInt()) : null);
-        inputs.put("RetryPersister", in -> this::retry);
+        inputs.put("RetryPersister", in -> () -> {
+            next(in);
+            retry();
+        });
         inputs.put("GiveUpWrite", in -> {
-            List<Write> those = those(in.get("write"));
-            return those.isEmpty() ? null : () -> those.forEach(each -> answer(each, Errors.COORDINATOR_NOT_AVAILABLE));
+            String text = in.get("write").toString();
+            return awaited(text).isEmpty() ? null : () -> {
+                next(in);
+                giveUp(text);
+            };
         });
         inputs.put("MoveLeader", in -> leaderEpoch == maxLeaders ? null : () -> {
             drop();
@@ -295,13 +320,16 @@ public final class Leader extends Node {
 
     // --- The persister
 
-    /** Who asks it waits until the schedule has an answer. */
+    /** Kafka's persister is asked; what it says is handed on when the schedule has a step of it. */
     private final class Held implements Persister {
         @Override
         public CompletableFuture<ReadShareGroupStateResult> readState(ReadShareGroupStateParameters asked) {
-            reading = new CompletableFuture<>();
-            tellRead();
-            return reading;
+            reading = new Read(Json.text(Json.fields("type", "ReadShareGroupState", "source", LEADER,
+                    "destination", COORDINATOR, "leaderEpoch", leaderEpoch, "incarnation", incarnation)));
+            reads.put(incarnation, reading.text);
+            sent.add(new Message(COORDINATOR, reading.text, null));
+            return held(reading, persisters.of(leaderEpoch, reading.text).readState(asked),
+                    result -> result.topicsData().get(0).partitions().get(0).errorCode());
         }
 
         @Override
@@ -318,11 +346,19 @@ public final class Leader extends Node {
             Map<String, Object> form = Json.fields("type", "WriteShareGroupState", "source", LEADER,
                     "destination", COORDINATOR, "leaderEpoch", data.leaderEpoch(), "incarnation", incarnation,
                     "stateEpoch", data.stateEpoch(), "start", data.startOffset(), "cells", cells);
-            Write made = new Write(form, Json.text(form), incarnation, asking, new CompletableFuture<>());
+            Write made = new Write(form, Json.text(form), incarnation, asking);
             writes.add(made);
             wrote = true;
             sent.add(new Message(COORDINATOR, made.text, null));
-            return made.answer;
+            return held(made, persisters.of(data.leaderEpoch(), made.text).writeState(asked),
+                    result -> result.topicsData().get(0).partitions().get(0).errorCode());
+        }
+
+        private <T> CompletableFuture<T> held(Object asked, CompletableFuture<T> answer, ToIntFunction<T> code) {
+            CompletableFuture<T> handed = new CompletableFuture<>();
+            answer.thenAccept(result -> said.put(asked, new Said(Errors.forCode((short) code.applyAsInt(result)),
+                    () -> handed.complete(result))));
+            return handed;
         }
 
         @Override
@@ -348,83 +384,107 @@ public final class Leader extends Node {
         return STATES.get(RecordState.forId(id).name());
     }
 
-    private void tellRead() {
-        sent.add(new Message(COORDINATOR, Json.text(Json.fields("type", "ReadShareGroupState", "source", LEADER,
-                "destination", COORDINATOR, "leaderEpoch", leaderEpoch, "incarnation", incarnation)), null));
-    }
-
-    private void loaded(JsonNode in) {
-        if (!phase().equals("Initializing") || in.get("incarnation").asInt() != incarnation) {
-            ignored = "Late";
-            return;
-        }
-        int start = in.get("start").asInt();
-        List<PersisterStateBatch> stored = new ArrayList<>();
-        int offset = 1;
-        for (JsonNode each : in.get("cells")) {
-            String state = each.get("state").asText().toUpperCase();
-            if (offset >= start && !state.equals("NONE")) {
-                byte id = RecordState.valueOf(state).id();
-                stored.add(new PersisterStateBatch(offset, offset, id, (short) each.get("count").asInt()));
-            }
-            offset++;
-        }
-        Errors error = Errors.valueOf(in.get("error").asText());
-        var found = PartitionFactory.newPartitionAllData(
-                0, in.get("stateEpoch").asInt(), start == 0 ? -1 : start, error.code(), "", stored);
-        reading.complete(new ReadShareGroupStateResult.Builder()
-                .setTopicsData(List.of(new TopicData<>(OF.topicId(), List.of(found)))).build());
-        if (!isActive()) {
-            drop();
-        }
-    }
-
-    private List<Write> those(JsonNode write) {
-        String text = write.toString();
+    /** The writes of this text for which an acknowledgement, or the end of a session, waits. */
+    private List<Write> awaited(String text) {
         return writes.stream().filter(each -> each.text.equals(text) && each.ack != null).toList();
     }
 
-    /** All acknowledgements that wait for a write are answered with it; of locks one, which nobody awaits. */
-    private Runnable written(JsonNode in) {
-        String text = in.get("write").toString();
-        Errors error = Errors.valueOf(in.get("error").asText());
-        List<Write> those = those(in.get("write"));
-        if (those.isEmpty()) {
-            those = writes.stream().filter(each -> each.text.equals(text)).limit(1).toList();
-            if (those.isEmpty()) {
-                return in.get("write").get("incarnation").asInt() == incarnation && isActive() ? null
-                        : () -> ignored = "Late";
-            }
-            if (those.get(0).incarnation != incarnation) {
-                return () -> ignored = "Late";
-            }
+    private boolean isRead(String text) {
+        return reading != null && reading.text.equals(text) && phase().equals("Initializing");
+    }
+
+    /** A response of the coordinator arrives: a step for each part of what it answers. */
+    private Runnable answered(String text, JsonNode in) {
+        List<Persisters.Part> parts = persisters.respond(text, in);
+        if (parts.isEmpty()) {
+            boolean here = in.path("write").path("incarnation").asInt() == incarnation && isActive();
+            return here || isRead(text) || !awaited(text).isEmpty() ? null : () -> ignored = "Late";
         }
-        List<Write> answered = those;
         return () -> {
-            answered.forEach(each -> answer(each, error));
-            Write first = answered.get(0);
-            boolean awaited = first.ack != null && first.incarnation == incarnation;
-            if (error != Errors.NONE && awaited && partition != null) {
-                drop();
+            next(in);
+            persisters.receive(parts);
+            settled(text);
+            String last = parts.get(parts.size() - 1).told().orElseThrow();
+            for (Persisters.Part each : parts) {
+                if (!each.text.equals(text) && (isRead(each.text) || !awaited(each.text).isEmpty() || isMine(each.text))) {
+                    next(Json.read(each.told().orElse(last)));
+                    settled(each.text);
+                }
             }
         };
     }
 
-    private void answer(Write write, Errors error) {
-        writes.remove(write);
-        write.answer.complete(new WriteShareGroupStateResult.Builder().setTopicsData(List.of(new TopicData<>(
-                OF.topicId(), List.of(PartitionFactory.newPartitionErrorData(0, error.code(), ""))))).build());
+    /** Whether this incarnation waits for a write of this text. */
+    private boolean isMine(String text) {
+        return writes.stream().anyMatch(each -> each.text.equals(text) && each.incarnation == incarnation);
+    }
+
+    /** What the persister has said of what was sent as this text is handed on. */
+    private void settled(String text) {
+        if (isRead(text)) {
+            Said read = said.remove(reading);
+            if (read != null) {
+                read.hand.run();
+            }
+            if (!isActive()) {
+                drop();
+            }
+            return;
+        }
+        List<Write> those = writes.stream().filter(each -> each.text.equals(text) && said.containsKey(each)).toList();
+        if (those.isEmpty() || awaited(text).isEmpty() && !isMine(text)) {
+            ignored = "Late";
+        }
+        for (Write each : those) {
+            Said write = said.remove(each);
+            writes.remove(each);
+            write.hand.run();
+            boolean fenced = write.error == Errors.FENCED_LEADER_EPOCH || write.error == Errors.FENCED_STATE_EPOCH;
+            if (fenced && each.ack != null && each.incarnation == incarnation && partition != null) {
+                drop();
+            }
+        }
     }
 
     private void retry() {
         Set<String> again = new LinkedHashSet<>();
         writes.stream().filter(each -> each.ack != null).forEach(each -> again.add(each.text));
-        again.forEach(text -> sent.add(new Message(COORDINATOR, text, null)));
-        boolean initializing = phase().equals("Initializing");
-        if (initializing) {
-            tellRead();
+        if (phase().equals("Initializing")) {
+            again.add(reading.text);
         }
-        disabled = again.isEmpty() && !initializing;
+        disabled = again.isEmpty();
+        if (!disabled) {
+            Set<String> sentAgain = persisters.retry(again::contains);
+            again.stream().filter(each -> sentAgain.contains(each) || isSaid(each))
+                    .forEach(each -> sent.add(new Message(COORDINATOR, each, null)));
+            again.stream().filter(this::isSaid).forEach(this::over);
+        }
+    }
+
+    /** The attempts of a write fail, as those of others that are sent with it. */
+    private void giveUp(String text) {
+        for (int attempt = 0; attempt < ATTEMPTS && !isSaid(text); attempt++) {
+            persisters.retry(each -> !awaited(each).isEmpty() || isRead(each));
+        }
+        settled(text);
+        List<String> others = new ArrayList<>();
+        writes.stream().filter(each -> each.ack != null && said.containsKey(each)).forEach(each -> others.add(each.text));
+        if (reading != null && isSaid(reading.text)) {
+            others.add(reading.text);
+        }
+        others.forEach(this::over);
+    }
+
+    private boolean isSaid(String text) {
+        return isRead(text) && said.containsKey(reading)
+                || writes.stream().anyMatch(each -> each.text.equals(text) && said.containsKey(each));
+    }
+
+    /** The persister has given up: a share partition that could not read is replaced. */
+    private void over(String text) {
+        next(Json.read(Json.text(isRead(text) ? Json.fields("type", "Recreate")
+                : Json.fields("type", "GiveUpWrite", "write", Json.raw(text)))));
+        settled(text);
     }
 
     /** Locks, which run out when they are told to. */
@@ -537,17 +597,37 @@ public final class Leader extends Node {
 
     // --- A step
 
+    /** Another step of the same call. */
+    private void next(JsonNode input) {
+        if (current != null) {
+            made.add(line(current, read(), sent));
+            sentBefore.addAll(sent);
+            sent.clear();
+            ignored = "";
+        }
+        current = input.toString();
+    }
+
     @Override
     protected void settle(Runnable call) {
         asking = null;
         wrote = false;
         disabled = false;
+        current = null;
+        made.clear();
+        sentBefore.clear();
         super.settle(call);
+        persisters.work();
     }
 
     @Override
     protected List<String> lines(String input) {
-        return disabled ? List.of() : super.lines(input);
+        if (disabled) {
+            return List.of();
+        }
+        made.add(line(current == null ? input : current, read(), sent));
+        sent.addAll(sentBefore);
+        return made;
     }
 
     @Override

@@ -17,6 +17,7 @@ import org.apache.kafka.common.message.WriteShareGroupStateResponseData;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
 import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
@@ -28,6 +29,7 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.fetch.RecordState;
+import org.apache.kafka.server.share.persister.Persisters;
 import org.apache.kafka.timeline.TimelineHashMap;
 
 import java.time.Duration;
@@ -38,6 +40,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /**
  * The share coordinator: ShareCoordinatorShard in its runtime. Its one key is initialized when the run
@@ -61,17 +64,19 @@ public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>>
     private final MetadataDelta delta;
     /** The incarnation that reads in this step; 0: none does. */
     private int reading;
+    private final Persisters persisters;
 
-    public ShareStates(JsonNode constants) {
+    public ShareStates(JsonNode constants, Persisters persisters) {
         super(ID, constants.get("maxCoordinators").asInt());
+        this.persisters = persisters;
         records = constants.get("records").asInt();
         delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         delta.replay(new TopicRecord().setName("t").setTopicId(TOPIC));
         delta.replay(new PartitionRecord().setTopicId(TOPIC).setPartitionId(0)
                 .setReplicas(List.of(0)).setIsr(List.of(0)).setLeader(0));
         image = delta.apply(MetadataProvenance.EMPTY);
-        inputs.put("ReadShareGroupState", in -> () -> read(in));
-        inputs.put("WriteShareGroupState", in -> () -> write(in));
+        inputs.put("ReadShareGroupState", in -> taken(in, part -> read(in, part)));
+        inputs.put("WriteShareGroupState", in -> taken(in, part -> write(in, part)));
         inputs.put("StateCommit", in -> commits());
         inputs.put("MoveShareCoordinator", this::moves);
         lead(1);
@@ -112,37 +117,27 @@ public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>>
         tenure.call(() -> scheduled("initialize-share-group-state", shard -> shard.initializeState(asked)), event -> { });
     }
 
-    private void read(JsonNode in) {
+    /** What the persister has sent; null: nothing that reads so. */
+    private Runnable taken(JsonNode in, Consumer<Persisters.Part> call) {
+        Persisters.Part part = persisters.take(in.toString());
+        return part == null ? null : () -> call.accept(part);
+    }
+
+    private void read(JsonNode in, Persisters.Part part) {
         reading = in.get("incarnation").asInt();
         var asked = new ReadShareGroupStateRequestData().setGroupId(GROUP).setTopics(List.of(
                 new ReadShareGroupStateRequestData.ReadStateData().setTopicId(TOPIC).setPartitions(List.of(
-                        new ReadShareGroupStateRequestData.PartitionData().setPartition(0)
-                                .setLeaderEpoch(in.get("leaderEpoch").asInt())))));
-        ask(in, () -> answered(in, scheduled("read-update-leader-epoch-state",
+                        (ReadShareGroupStateRequestData.PartitionData) part.data))));
+        ask(in, () -> answered(in, part, scheduled("read-update-leader-epoch-state",
                 shard -> shard.readStateAndMaybeUpdateLeaderEpoch(asked))));
         reading = 0;
     }
 
-    private void write(JsonNode in) {
-        List<WriteShareGroupStateRequestData.StateBatch> cells = new ArrayList<>();
-        for (JsonNode each : in.get("cells")) {
-            int offset = each.get("offset").asInt();
-            cells.add(new WriteShareGroupStateRequestData.StateBatch().setFirstOffset(offset).setLastOffset(offset)
-                    .setDeliveryState(RecordState.valueOf(each.get("state").asText().toUpperCase()).id())
-                    .setDeliveryCount((short) each.get("count").asInt()));
-        }
+    private void write(JsonNode in, Persisters.Part part) {
         var asked = new WriteShareGroupStateRequestData().setGroupId(GROUP).setTopics(List.of(
                 new WriteShareGroupStateRequestData.WriteStateData().setTopicId(TOPIC).setPartitions(List.of(
-                        new WriteShareGroupStateRequestData.PartitionData().setPartition(0)
-                                .setLeaderEpoch(in.get("leaderEpoch").asInt())
-                                .setStateEpoch(in.get("stateEpoch").asInt())
-                                .setStartOffset(start(in)).setStateBatches(cells)))));
-        ask(in, () -> answered(in, scheduled("write-share-group-state", shard -> shard.writeState(asked))));
-    }
-
-    private static int start(JsonNode in) {
-        int start = in.get("start").asInt();
-        return start == 0 ? -1 : start;
+                        (WriteShareGroupStateRequestData.PartitionData) part.data))));
+        ask(in, () -> answered(in, part, scheduled("write-share-group-state", shard -> shard.writeState(asked))));
     }
 
     private <R> CompletableFuture<R> scheduled(String name,
@@ -152,14 +147,30 @@ public final class ShareStates extends LoggedNode<Tenure<ShareCoordinatorShard>>
                 : Mirror.call(tenure.runtime, "scheduleWriteOperation", name, PARTITION, TIMEOUT, operation);
     }
 
-    private void answered(JsonNode in, CompletableFuture<?> answer) {
+    private void answered(JsonNode in, Persisters.Part part, CompletableFuture<?> answer) {
         answer.whenComplete((response, error) -> {
             if (error == null) {
-                sent.add(new Message(LEADER, Json.text(form(in, response)), null));
+                if (response instanceof ReadShareGroupStateResponseData read) {
+                    split(read.results().get(0).partitions().get(0));
+                }
+                String told = Json.text(form(in, response));
+                part.answered(told, (ApiMessage) response);
+                sent.add(new Message(LEADER, told, null));
             } else if (!UNHEARD.contains(Errors.forException(error))) {
                 thrown = error;
             }
         });
+    }
+
+    /** A batch of what is loaded is one record's, as a batch of the log is. */
+    private static void split(ReadShareGroupStateResponseData.PartitionResult found) {
+        List<ReadShareGroupStateResponseData.StateBatch> cells = new ArrayList<>();
+        for (var each : found.stateBatches()) {
+            for (long offset = each.firstOffset(); offset <= each.lastOffset(); offset++) {
+                cells.add(each.duplicate().setFirstOffset(offset).setLastOffset(offset));
+            }
+        }
+        found.setStateBatches(cells);
     }
 
     @Override
