@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from msgspec import UNSET
-
-from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
 from kraftcheck.reference.cluster.sim.family import bugs_of_parts
 from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.options import ClusterOptions
@@ -98,15 +96,15 @@ def _new_memo(bug: str | None) -> ClusterMemo:
 class ClusterMoves(Joints):
     """One run. `partitions` and `voters` are its parts."""
 
-    kind_of_partition: type[SteeredPartition] = SteeredPartition
-    kind_of_controllers: type[Controllers] = Controllers
+    kind_of_partition = SteeredPartition
+    kind_of_brokers = SteeredBrokers
+    partitions: list[SteeredPartition]
 
     def __init__(
         self, options: ClusterOptions, bug: str | None = None, memo: ClusterMemo | None = None
     ) -> None:
         """memo: with the nodes of partitions, if they are not those of the reference."""
         super().__init__(options, Recorder(0))
-        self.options = options
         self.bug = bug
         self.moves: list[str] = []
         self.sound = True
@@ -118,27 +116,11 @@ class ClusterMoves(Joints):
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.memo(bug, lambda: _new_memo(bug)), NoChoice()
-        self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, memo.partition, stream
-        )
+        self.parcels = Parcels()
+        # A session has no length: it ends when the controller is told that it does.
+        self.build(CLUSTER, memo.partition, stream, lambda: self.parcels, Queue(), 0)
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
-        self.parcels = Parcels()
-        of_brokers = SteeredBrokers(
-            self.partitions, options.data, stream, self.parcels, Queue(), self
-        )
-        # A session has no length: it ends when the controller is told that it does.
-        controllers = self.kind_of_controllers(
-            self.partitions,
-            of_brokers,
-            memo.partition.interner,
-            0,
-            self,
-            options.shape.stale_answers,
-            options.shape.reads is not UNSET,
-        )
-        self.connect(self.parcels, of_brokers, controllers)
-        self.catalog = self.catalog_of(options, self.partitions)
         self.voters: Watched = self.make_voters(memo.quorum)
         self.voters.moves = self.moves
 
