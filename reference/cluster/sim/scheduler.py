@@ -22,44 +22,17 @@ from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.drivers.joined import JoinedRun
 from kraftcheck.reference.partition.messages import ControllerFailover, Input, Partition
 from kraftcheck.reference.partition.sim.clients import Clients
-from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.progress import Progress
 from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.memo import Memo, Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
 from kraftcheck.traces.schema import PROGRESSED
-
-
-class ClusterMemo:
-    """What is known of the steps of all components."""
-
-    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo, *others: Memo[Any]) -> None:
-        self.quorum, self.partition = quorum, partition
-        self._all: tuple[Memo[Any], ...] = (quorum, partition, *others)
-
-    @property
-    def steps(self) -> int:
-        return sum(each.steps for each in self._all)
-
-    @property
-    def rule_answers(self) -> set[str] | None:
-        """What rules answer in the step worked out, where they are watched (watching.py)."""
-        return self.quorum.rule_answers
-
-    @rule_answers.setter
-    def rule_answers(self, told: set[str] | None) -> None:
-        for each in self._all:
-            each.rule_answers = told
-
-    def forget(self) -> None:
-        for each in self._all:
-            each.forget()
 
 
 class _OfCluster(Simulation):
@@ -102,7 +75,7 @@ class ClusterSimulation(JoinedRun, Joints):
         scenario: ClusterScenario,
         options: ClusterOptions,
         chooser: Chooser,
-        memo: ClusterMemo,
+        memo: JoinedMemo,
         recorder: Recorder,
     ) -> None:
         self._scenario, self._chooser = scenario, chooser
@@ -110,14 +83,14 @@ class ClusterSimulation(JoinedRun, Joints):
         network, data, load = chooser.stream("network"), options.data, scenario.partition.load
         self.build(
             scenario,
-            memo.partition,
+            memo.of["partition"],
             chooser,
             lambda: Link(self.constants.brokers, data, network, self.queue),
             self.queue,
             1000 * scenario.partition.paces.session,
         )
         kind = _ChangingQuorum if changes(options.quorum) else _Quorum
-        self.quorum = kind(self, scenario, options, chooser, memo.quorum, recorder)
+        self.quorum = kind(self, scenario, options, chooser, memo.of["quorum"], recorder)
         networks = [self._carrier, *[each.network for each in self.partitions]]
         faults, brokers = chooser.stream("faults"), self.brokers
         of_trouble = faults, self.call, brokers.all, brokers, self.partitions, networks, self._asked
@@ -125,7 +98,7 @@ class ClusterSimulation(JoinedRun, Joints):
         topics, written = options.shape.topics, topics_written(options)
         self._administrators = administrators_of(options, written, chooser, self)
         workload, of = chooser.stream("workload"), self.catalog.partitions_of
-        rules = producer_rules(memo.partition.bug)
+        rules = producer_rules(memo.of["partition"].bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
         self.lanes = [self.quorum, self, *self.partitions]
         self._progress: list[Progress] = []
