@@ -29,7 +29,7 @@ from kraftcheck.reference.drivers.options import options_of, scenario_of
 from kraftcheck.reference.kit.protocol import Composition, Outcome, constants_of
 from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.options import STRETCH
 from kraftcheck.reference.sim.recorder import Recorder, Violation
@@ -93,42 +93,17 @@ def _draw(composition: Composition, chooser: Chooser, requested: Mapping[str, An
     return _options_type(composition)(**drawn, watched=watched)
 
 
-class ComposedMemo:
-    """What is known of the steps of all components, by protocol.
-
-    Raises UnknownBug: none of the protocols has a bug of this id.
-    """
-
-    def __init__(self, composition: Composition, bug: str | None, enabled: bool) -> None:
-        self.composition = composition
-        protocols = {part.name: part for part in composition.parts.values()}
-        whose = None if bug is None else replayable(bug).protocol
-        if bug is not None and whose not in protocols:
-            replayable(bug, next(iter(protocols)))
-        self._memos = {
-            name: NodeMemo(part, bug if name == whose else None, enabled)
-            for name, part in protocols.items()
-        }
-
-    @property
-    def rule_answers(self) -> set[str] | None:
-        return next(iter(self._memos.values())).rule_answers
-
-    @rule_answers.setter
-    def rule_answers(self, told: set[str] | None) -> None:
-        for memo in self._memos.values():
-            memo.rule_answers = told
-
-    @property
-    def steps(self) -> int:
-        return sum(memo.steps for memo in self._memos.values())
-
-    def memo_of(self, component: str) -> NodeMemo:
-        return self._memos[self.composition.parts[component].name]
-
-    def forget(self) -> None:
-        for memo in self._memos.values():
-            memo.forget()
+def _memo(composition: Composition, bug: str | None, enabled: bool) -> JoinedMemo:
+    """Raises UnknownBug: none of the protocols has a bug of this id."""
+    protocols = {part.name: part for part in composition.parts.values()}
+    whose = None if bug is None else replayable(bug).protocol
+    if bug is not None and whose not in protocols:
+        replayable(bug, next(iter(protocols)))
+    memos = {
+        name: NodeMemo(part, bug if name == whose else None, enabled)
+        for name, part in protocols.items()
+    }
+    return JoinedMemo({name: memos[part.name] for name, part in composition.parts.items()})
 
 
 class _Component(RandomRun):
@@ -190,14 +165,19 @@ class ComposedSimulation(Whole, Circular):
     """One run of a composition."""
 
     def __init__(
-        self, options: Any, chooser: Chooser, memo: ComposedMemo, recorder: Recorder
+        self,
+        composition: Composition,
+        options: Any,
+        chooser: Chooser,
+        memo: JoinedMemo,
+        recorder: Recorder,
     ) -> None:
-        self.composition = memo.composition
+        self.composition = composition
         super().__init__(recorder)
         self._options, self._chooser = options, chooser
         self._components = {
             name: _Component(
-                self, at, name, getattr(options, name), chooser, memo.memo_of(name), recorder
+                self, at, name, getattr(options, name), chooser, memo.of[name], recorder
             )
             for at, name in enumerate(self.composition.parts)
         }
@@ -264,9 +244,9 @@ def family_of(composition: Composition) -> Family:
         scenario=scenario,
         of=_options_type(composition),
         draw=lambda chooser, fixed: _draw(composition, chooser, fixed),
-        memo=lambda bug, enabled: ComposedMemo(composition, bug, enabled),
+        memo=lambda bug, enabled: _memo(composition, bug, enabled),
         key=composition.name,
-        simulation=lambda _, *given: ComposedSimulation(*given),
+        simulation=lambda _, *given: ComposedSimulation(composition, *given),
         manner=Manner(LEGEND, "row", str, options=_told, composed=True, heals=False),
         log=ClientLog(
             lambda _: Configuration(),

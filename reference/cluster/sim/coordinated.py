@@ -33,20 +33,18 @@ from typing import Any, Final
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from kraftcheck.reference.cluster.sim.scheduler import ClusterSimulation
 from kraftcheck.reference.cluster.types import coordinated
 from kraftcheck.reference.compaction.keys import written
 from kraftcheck.reference.core.system import NodeMemo
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.drivers.chance import RandomRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser, pick
 from kraftcheck.reference.sim.events import CALL, EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.traces.schema import STOPPED
@@ -59,20 +57,6 @@ FIRST_VALUE: Final = 1_000_000
 """The first record of the coordinator, as a value: no other client's is as large."""
 BETWEEN_MS: Final = (10, 30, 80)
 """From a move of the coordinator, or of those that ask it, to the next one."""
-
-
-class CoordinatedMemo(ClusterMemo):
-    """What is known of the steps of all components."""
-
-    def __init__(
-        self,
-        quorum: QuorumMemo,
-        partition: DirectoryMemo,
-        coordinator: NodeMemo,
-        replicas: NodeMemo,
-    ) -> None:
-        super().__init__(quorum, partition, coordinator, replicas)
-        self.coordinator, self.replicas = coordinator, replicas
 
 
 class Coordinators(EventLoop, RandomRun):
@@ -321,12 +305,12 @@ class CoordinatedSimulation(ClusterSimulation):
         scenario: ClusterScenario,
         options: Any,
         chooser: Chooser,
-        memo: CoordinatedMemo,
+        memo: JoinedMemo,
         recorder: Recorder,
     ) -> None:
         super().__init__(scenario, options, chooser, memo, recorder)
         self.coordinators = Coordinators(
-            self, options.coordinator, chooser, memo.coordinator, recorder
+            self, options.coordinator, chooser, memo.of["coordinator"], recorder
         )
         self.lanes.append(self.coordinators)
         self.replicas: CompactedReplicas | None = None
@@ -337,7 +321,7 @@ class CoordinatedSimulation(ClusterSimulation):
                 2 + len(self.partitions),
                 self.coordinators.keys,
                 chooser,
-                memo.replicas,
+                memo.of["replicas"],
                 recorder,
                 options.watched,
             )

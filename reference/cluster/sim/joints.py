@@ -11,8 +11,10 @@ who runs the cluster: the simulator (scheduler.py) by its queues, a schedule
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import UNSET
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
 from kraftcheck.reference.cluster.sim.controllers import Controllers
@@ -26,50 +28,48 @@ from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.quorum.messages import Append
 from kraftcheck.reference.sim.choices import Chooser
+from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 
-_P = TypeVar("_P", bound=ClusterPartition)
-
 
 class Joints(Cluster):
-    """The parts, joined. `connect` is called once, when the partitions have been built."""
+    """The parts, joined."""
 
-    brokers: Brokers
-    controllers: Controllers
+    kind_of_partition: type[ClusterPartition] = ClusterPartition
+    kind_of_brokers: type[Brokers] = Brokers
+    kind_of_controllers: type[Controllers] = Controllers
+    partitions: list[Any]
 
     def __init__(self, options: ClusterOptions, recorder: Recorder) -> None:
         super().__init__(recorder)
+        self.options = options
         self.constants = constants_of(options)
         self.now = 0
         self._believed: dict[int, int] = {}
         """By broker: the controller that it talks to."""
 
-    def connect(self, link: Carrier, brokers: Brokers, controllers: Controllers) -> None:
-        self._carrier = link
-        self.brokers = brokers
-        self.controllers = controllers
-
-    def partitions_of(
+    def build(
         self,
-        kind: type[_P],
-        cluster: Cluster,
-        options: ClusterOptions,
         scenario: ClusterScenario,
         memo: PartitionMemo,
         chooser: Chooser,
-    ) -> list[_P]:
-        """The partitions, which are to be of this kind.
+        carrier: Callable[[], Carrier],
+        queue: Queue,
+        session: int,
+    ) -> None:
+        """The parts are made, but for the quorum, and joined.
 
-        cluster: this one. chooser: of what the network does, and when.
+        chooser: of what the network does, and when. session: its length.
         """
-        return [
-            kind(
+        data, shape = self.options.data, self.options.shape
+        self.partitions = [
+            self.kind_of_partition(
                 number=number,
-                cluster=cluster,
+                cluster=self,
                 paces=scenario.partition.paces,
-                options=options.data,
+                options=data,
                 constants=constants,
                 memo=memo,
                 recorder=self.recorder,
@@ -78,6 +78,26 @@ class Joints(Cluster):
             )
             for number, constants in enumerate(self.constants.partitions)
         ]
+        link, clock = carrier(), chooser.stream("clock")
+        brokers = self.kind_of_brokers(self.partitions, data, clock, link, queue, self)
+        world: Any = self
+        controllers = self.kind_of_controllers(
+            self.partitions,
+            brokers,
+            memo.interner,
+            session,
+            world,
+            shape.stale_answers,
+            shape.reads is not UNSET,
+        )
+        self.connect(link, brokers, controllers)
+        first = sum([len(topic.assignments) for topic in topics_of(self.options).all])
+        self.catalog = Catalog(shape.topics, first, self.partitions)
+
+    def connect(self, link: Carrier, brokers: Brokers, controllers: Controllers) -> None:
+        self._carrier: Any = link
+        self.brokers = brokers
+        self.controllers = controllers
 
     # --- What partitions say
 
@@ -115,13 +135,6 @@ class Joints(Cluster):
     @property
     def all_brokers(self) -> tuple[int, ...]:
         return self.constants.brokers
-
-    def catalog_of(
-        self, options: ClusterOptions, partitions: Sequence[ClusterPartition]
-    ) -> Catalog:
-        """Of these partitions, as they are at first."""
-        first = sum([len(topic.assignments) for topic in topics_of(options).all])
-        return Catalog(options.shape.topics, first, partitions)
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as a broker observes the quorum; None: it does not."""

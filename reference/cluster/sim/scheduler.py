@@ -9,12 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
-
 from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.cluster.sim.administrators import administrators_of
-from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
-from kraftcheck.reference.cluster.sim.controllers import Controllers
+from kraftcheck.reference.cluster.sim.brokers import Heard
 from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.link import Link
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, topics_written
@@ -25,44 +22,17 @@ from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.drivers.joined import JoinedRun
 from kraftcheck.reference.partition.messages import ControllerFailover, Input, Partition
 from kraftcheck.reference.partition.sim.clients import Clients
-from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.progress import Progress
 from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.memo import Memo, Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
 from kraftcheck.traces.schema import PROGRESSED
-
-
-class ClusterMemo:
-    """What is known of the steps of all components."""
-
-    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo, *others: Memo[Any]) -> None:
-        self.quorum, self.partition = quorum, partition
-        self._all: tuple[Memo[Any], ...] = (quorum, partition, *others)
-
-    @property
-    def steps(self) -> int:
-        return sum(each.steps for each in self._all)
-
-    @property
-    def rule_answers(self) -> set[str] | None:
-        """What rules answer in the step worked out, where they are watched (watching.py)."""
-        return self.quorum.rule_answers
-
-    @rule_answers.setter
-    def rule_answers(self, told: set[str] | None) -> None:
-        for each in self._all:
-            each.rule_answers = told
-
-    def forget(self) -> None:
-        for each in self._all:
-            each.forget()
 
 
 class _OfCluster(Simulation):
@@ -98,48 +68,37 @@ class _ChangingQuorum(_OfCluster, ChangingSimulation):
 class ClusterSimulation(JoinedRun, Joints):
     """One run of a cluster."""
 
+    partitions: list[ClusterPartition]
+
     def __init__(
         self,
         scenario: ClusterScenario,
         options: ClusterOptions,
         chooser: Chooser,
-        memo: ClusterMemo,
+        memo: JoinedMemo,
         recorder: Recorder,
     ) -> None:
-        self._scenario = scenario
-        self._options = options
-        self._chooser = chooser
+        self._scenario, self._chooser = scenario, chooser
         super().__init__(options, recorder)
-        network, clock = chooser.stream("network"), chooser.stream("clock")
-        data, brokers = options.data, self.constants.brokers
-        load = scenario.partition.load
-        self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, memo.partition, chooser
+        network, data, load = chooser.stream("network"), options.data, scenario.partition.load
+        self.build(
+            scenario,
+            memo.of["partition"],
+            chooser,
+            lambda: Link(self.constants.brokers, data, network, self.queue),
+            self.queue,
+            1000 * scenario.partition.paces.session,
         )
-        self._link = Link(brokers, data, network, self.queue)
-        of_brokers = Brokers(self.partitions, data, clock, self._link, self.queue, self)
-        session = 1000 * scenario.partition.paces.session
-        controllers = Controllers(
-            self.partitions,
-            of_brokers,
-            memo.partition.interner,
-            session,
-            self,
-            options.shape.stale_answers,
-            options.shape.reads is not UNSET,
-        )
-        self.connect(self._link, of_brokers, controllers)
         kind = _ChangingQuorum if changes(options.quorum) else _Quorum
-        self.quorum = kind(self, scenario, options, chooser, memo.quorum, recorder)
-        networks = [self._link, *[each.network for each in self.partitions]]
-        faults, nodes = chooser.stream("faults"), of_brokers.all
-        of_trouble = faults, self.call, nodes, of_brokers, self.partitions, networks, self._asked
+        self.quorum = kind(self, scenario, options, chooser, memo.of["quorum"], recorder)
+        networks = [self._carrier, *[each.network for each in self.partitions]]
+        faults, brokers = chooser.stream("faults"), self.brokers
+        of_trouble = faults, self.call, brokers.all, brokers, self.partitions, networks, self._asked
         self._trouble = ClusterTrouble(data, *of_trouble)
         topics, written = options.shape.topics, topics_written(options)
-        self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
         workload, of = chooser.stream("workload"), self.catalog.partitions_of
-        rules = producer_rules(memo.partition.bug)
+        rules = producer_rules(memo.of["partition"].bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
         self.lanes = [self.quorum, self, *self.partitions]
         self._progress: list[Progress] = []
@@ -152,14 +111,14 @@ class ClusterSimulation(JoinedRun, Joints):
         self.brokers.start()
         self.clients.start()
         self._trouble.start()
-        faulty = self._options.data.faulty_ms
+        faulty = self.options.data.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        lasts = 1000 * faulty * self._options.data.stretch
+        lasts = 1000 * faulty * self.options.data.stretch
         for administrator in self._administrators:
             administrator.start(lasts)
         self.call(lasts, self._heal, 0)
-        self.run_events(self._scenario.max_events * self._options.data.stretch)
+        self.run_events(self._scenario.max_events * self.options.data.stretch)
         self.clients.finish()
 
     # --- What partitions say
@@ -187,10 +146,10 @@ class ClusterSimulation(JoinedRun, Joints):
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as it observes."""
-        if self._options.shape.observing is not True:
+        if self.options.shape.observing is not True:
             return None
         assert isinstance(self.quorum, ChangingSimulation), "with observers"
-        node = self.quorum.nodes[broker - self._options.shape.brokers]
+        node = self.quorum.nodes[broker - self.options.shape.brokers]
         row = self.quorum.whole(node)
         return Heard(self.quorum.rows[node].high_watermark, getattr(row, "log_start", 0))
 
@@ -229,7 +188,7 @@ class ClusterSimulation(JoinedRun, Joints):
         self._trouble.heal()
         for administrator in self._administrators:
             administrator.end()
-        self._link.heal()
+        self._carrier.heal()
         self.clients.stop_producing()
         self.brokers.heal()
         self._progress = [
@@ -246,7 +205,7 @@ class ClusterSimulation(JoinedRun, Joints):
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted over all components; what promises ask for, at its worst."""
-        trouble, link = self._trouble, self._link
+        trouble, link = self._trouble, self._carrier
         of_quorum = self.quorum.statistics()
         total = dict.fromkeys(of_quorum, 0)
         for part in (of_quorum, *[each.statistics() for each in self.partitions]):

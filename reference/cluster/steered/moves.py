@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from msgspec import UNSET
-
-from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
-from kraftcheck.reference.cluster.sim.family import bugs_of_parts
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
+from kraftcheck.reference.cluster.sim.family import memo_of
 from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.options import ClusterOptions
 from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, SENTENCE
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo
 from kraftcheck.reference.cluster.steered.parts import (
     ChangingVoters,
     Parcel,
@@ -29,7 +26,6 @@ from kraftcheck.reference.cluster.steered.parts import (
     Watched,
 )
 from kraftcheck.reference.directories.properties import PROPERTIES
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -66,10 +62,9 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memos, Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
-from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move
 
@@ -90,23 +85,18 @@ _OF_CONTROLLERS: Final = {
 }
 
 
-def _new_memo(bug: str | None) -> ClusterMemo:
-    of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(ChangingMemo(TIMEOUTS, of_quorum), DirectoryMemo(of_partition))
-
-
 class ClusterMoves(Joints):
     """One run. `partitions` and `voters` are its parts."""
 
-    kind_of_partition: type[SteeredPartition] = SteeredPartition
-    kind_of_controllers: type[Controllers] = Controllers
+    kind_of_partition = SteeredPartition
+    kind_of_brokers = SteeredBrokers
+    partitions: list[SteeredPartition]
 
     def __init__(
-        self, options: ClusterOptions, bug: str | None = None, memo: ClusterMemo | None = None
+        self, options: ClusterOptions, bug: str | None = None, memo: JoinedMemo | None = None
     ) -> None:
         """memo: with the nodes of partitions, if they are not those of the reference."""
         super().__init__(options, Recorder(0))
-        self.options = options
         self.bug = bug
         self.moves: list[str] = []
         self.sound = True
@@ -117,29 +107,13 @@ class ClusterMoves(Joints):
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        memo, stream = memo or _memos.memo(bug, lambda: _new_memo(bug)), NoChoice()
-        self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, memo.partition, stream
-        )
+        memo, stream = memo or _memos.memo(bug, lambda: memo_of(bug, timeouts=TIMEOUTS)), NoChoice()
+        self.parcels = Parcels()
+        # A session has no length: it ends when the controller is told that it does.
+        self.build(CLUSTER, memo.of["partition"], stream, lambda: self.parcels, Queue(), 0)
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
-        self.parcels = Parcels()
-        of_brokers = SteeredBrokers(
-            self.partitions, options.data, stream, self.parcels, Queue(), self
-        )
-        # A session has no length: it ends when the controller is told that it does.
-        controllers = self.kind_of_controllers(
-            self.partitions,
-            of_brokers,
-            memo.partition.interner,
-            0,
-            self,
-            options.shape.stale_answers,
-            options.shape.reads is not UNSET,
-        )
-        self.connect(self.parcels, of_brokers, controllers)
-        self.catalog = self.catalog_of(options, self.partitions)
-        self.voters: Watched = self.make_voters(memo.quorum)
+        self.voters: Watched = self.make_voters(memo.of["quorum"])
         self.voters.moves = self.moves
 
     def make_voters(self, memo: QuorumMemo) -> Watched:

@@ -17,7 +17,7 @@ from kraftcheck.reference.cluster.steered.moves import ClusterMoves
 from kraftcheck.reference.cluster.steered.parts import SteeredPartition
 from kraftcheck.reference.directories.types import Constants as DirectoryConstants
 from kraftcheck.reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
-from kraftcheck.reference.moving.types import Constants, is_there, was_deleted
+from kraftcheck.reference.moving.types import Constants
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.reassignment.messages import (
     CreatePartition,
@@ -72,18 +72,11 @@ def topic_changes(cluster: ClusterMoves) -> Iterator[Move]:
     """A topic is deleted, or has a partition more; one that there is not is made again."""
     catalog = cluster.catalog
     known: Any = cluster.controllers.known
-    free = [
-        number
-        for number in catalog.spare
-        if not is_there(known(number)) and not was_deleted(known(number))
-    ]
     for topic in range(cluster.options.shape.topics):
-        last = catalog.partitions_of(topic)
-        there = [number for number in last if is_there(known(number))]
+        there, new = catalog.changing(topic, known)
         if there:
             yield _ask(cluster, f"topic {topic} is deleted", dict.fromkeys(there, RemoveTopic()))
         size = len(known(there[0]).replicas) if there else cluster.options.data.replicas
-        new = free[: 1 if there else len(last)]
         for first in range(len(cluster.brokers.all) if new else 0):
             lists = {
                 number: tuple([*cluster.brokers.all, *cluster.brokers.all])[place : place + size]
