@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.kafka.serve.branches import BranchLog
-from kraftcheck.reference.partition.invariants import is_row_suspicious, values_of
+from kraftcheck.reference.partition.invariants import is_row_suspicious
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
@@ -32,6 +32,7 @@ from kraftcheck.reference.partition.messages import (
     SendRegistration,
     SendReplicaFetch,
 )
+from kraftcheck.reference.partition.properties import values_of
 from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, RecordLog, is_up
 from kraftcheck.reference.sim.interning import Interner, KnownInput, KnownRow
@@ -82,7 +83,7 @@ class _Machine(PartitionMachine):
             after = State(self, node, _UNKNOWN, row, True, (), state.steps)
             return self.new_step(state, input, after, sent, outcome)
         after = state if row is before else self.followed_by(state, row)
-        is_inert = not self._watched or self.is_inert(before, row, sent)
+        is_inert = not self._watched or self.is_inert(node, before, row, sent)
         noted = self.noted(state, outcome, is_inert)
         return Step(state, input, after, sent, outcome.ignored, is_inert, noted, sent)
 
