@@ -174,8 +174,11 @@ class PartitionMachine(NodeMachine):
             r != node and rules.is_out_of_sync(row, r) for r in row.isr
         ):
             wants.append(want(IsrShrinkTimeout))
-        wants += [want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
-        return wants
+        return wants + self._wanted_by_clients(row)
+
+    def _wanted_by_clients(self, row: BrokerRow) -> list[KnownInput]:
+        """Timeouts of produce requests that wait."""
+        return [self._want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
 
 
 def may_fetch(row: BrokerRow) -> bool:
