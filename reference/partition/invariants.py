@@ -22,12 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from kraftcheck.reference.kit.log import cache_append
 from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
-from kraftcheck.reference.partition.messages import Message, MetadataRecord, ProduceResponse
+from kraftcheck.reference.partition.messages import (
+    CONTROLLER,
+    Message,
+    MetadataRecord,
+    ProduceResponse,
+)
 from kraftcheck.reference.partition.properties import (
     OF_ROWS,
     PARTITION_INVARIANTS as PARTITION_INVARIANTS,
@@ -36,6 +41,7 @@ from kraftcheck.reference.partition.properties import (
     Rows,
     acked_in,
     folded,
+    initial_state,
     merged,
     values_of,
 )
@@ -143,11 +149,13 @@ class PartitionChecker:
         after: PartitionState,
         sent: tuple[Message, ...],
     ) -> Invariant | None:
-        """Enters a step of one broker; the first invariant that it violates, or None.
+        """Enters a step of one node; the first invariant that it violates, or None.
 
         Only the row of `node` may differ between the two. What is wrong, in words, is
         `violated.check(before, after, history, handlers)`.
         """
+        if node == CONTROLLER:
+            return self.after_controller_step(before, after)
         old, new = before.rows[node], after.rows[node]
         # Before the step is entered: whether the step before it committed or answered nothing.
         constants = self.handlers.constants
@@ -342,6 +350,22 @@ class PartitionChecker:
                 counted = (*counted, *(member.broker for member in row.pending.isr))
             return not set(counted).issuperset((*partition.isr, *partition.elr))
         return False
+
+
+def first_violation(run: Any) -> tuple[int, str, str] | None:
+    """Give the first property that a recorded run breaks, promised or not.
+
+    As (step, property, explanation), by the correct rules.
+    """
+    constants = run.result.constants
+    checker, after = PartitionChecker(BrokerHandlers(constants)), initial_state(constants)
+    for number, step in enumerate(run.steps):
+        before, after = after, after.stepped(step.node, step.after, step.sent)
+        broken = checker.after_step(step.node, before, after, step.sent)
+        if broken is not None:
+            wrong = broken.check(before, after, checker.history, checker.handlers)
+            return number, broken.name, str(wrong)
+    return None
 
 
 def has_repeated(old: RecordLog, new: RecordLog) -> bool:

@@ -29,6 +29,7 @@ from kraftcheck.reference.kit.properties import Declared, Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
+    CONTROLLER,
     BrokerRecord,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -38,6 +39,7 @@ from kraftcheck.reference.partition.messages import (
     ListOffsetsResponse,
     Message,
     MetadataRecord,
+    MetadataRecords,
     ProduceResponse,
 )
 from kraftcheck.reference.partition.types import (
@@ -70,6 +72,13 @@ class PartitionState(NamedTuple):
     controller: ControllerRow
     metadata: tuple[MetadataRecord, ...]
     """The committed metadata records, from INITIAL_OFFSET on."""
+
+    def stepped(self, node: int, row: Any, sent: Iterable[Message]) -> PartitionState:
+        """The state after a step of one node: what the controller writes is committed at once."""
+        if node != CONTROLLER:
+            return PartitionState({**self.rows, node: row}, self.controller, self.metadata)
+        written = [r for m in sent if isinstance(m, MetadataRecords) for r in m.records]
+        return PartitionState(self.rows, row, self.metadata + tuple(written))
 
 
 def initial_state(constants: PartitionConstants) -> PartitionState:
