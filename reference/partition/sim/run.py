@@ -20,7 +20,6 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     Input,
     MetadataRecord,
-    MetadataRecords,
 )
 from kraftcheck.reference.partition.properties import PartitionState
 from kraftcheck.reference.partition.sim.losses import Losses
@@ -176,19 +175,14 @@ class PartitionRun(TimedRun):
 
     def enter(self, node: int, step: Step) -> None:
         before, watched = self._whole, self._watched
-        if node == CONTROLLER:
-            metadata = before.metadata
-            if step.notable & WRITTEN:
-                for _, message in step.sent:
-                    if isinstance(message.value, MetadataRecords):
-                        metadata = metadata + message.value.records
-            self._whole = PartitionState(before.rows, step.after.row, metadata)
-            self._note_controller(before.controller, step.after.row)
-        elif watched:
-            self.rows = {**before.rows, node: step.after.row}
-            self._whole = PartitionState(self.rows, before.controller, before.metadata)
+        if watched or node == CONTROLLER:
+            sent = step.sent if step.notable & WRITTEN else ()
+            after = before.stepped(node, step.after.row, [m.value for _, m in sent])
+            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # a dict
         else:
             self.rows[node] = step.after.row
+        if node == CONTROLLER:
+            self._note_controller(before.controller, step.after.row)
         if watched:
             self._ask(node, step, before, self._whole)
 

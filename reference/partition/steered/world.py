@@ -46,14 +46,14 @@ from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
-from kraftcheck.reference.partition.system import comes_once, produce
+from kraftcheck.reference.partition.system import comes_once, operation_of, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State
-from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.operations import Operation, close
 from kraftcheck.reference.steered.moves import Names
 
 MOVES_TO_COPY = 6
@@ -207,8 +207,8 @@ class Steering(PartitionRun):
     def ask(self, request: ClientRequest) -> None:
         """Somebody asks this. No history speaks of deletions."""
         self.values += 1
-        op = _operation_of(request)
-        if op is not None:
+        if not isinstance(request, DeleteRecordsRequest):
+            op = operation_of(request)
             operation = Operation(len(self.history), op, request.destination, self.now)
             operation.values = list(getattr(request, "values", ()))
             operation.offset = getattr(request, "fetch_offset", None)
@@ -342,12 +342,8 @@ class Steering(PartitionRun):
         return configuration_of(self.options), self.losses.envelope()
 
     def close_history(self) -> list[Operation]:
-        """What clients saw. What is open stays open; a question without an answer asked nothing."""
-        for operation in self.history:
-            if not operation.outcome:
-                append = operation.op == "append"
-                operation.outcome = "indeterminate" if append else "fail"
-                operation.completed = None if append else self.now
+        """What clients saw."""
+        close(self.history, self.now)
         return self.history
 
     # --- Which moves there are
@@ -455,19 +451,6 @@ class Steering(PartitionRun):
             if node not in partition.isr:
                 return f"broker {node} stays out of the ISR"
         return ""
-
-
-def _operation_of(request: ClientRequest) -> str | None:
-    """What a history calls it."""
-    match request:
-        case ProduceRequest():
-            return "append"
-        case ConsumerFetchRequest():
-            return "fetch"
-        case ListOffsetsRequest():
-            return "latest" if request.timestamp == "Latest" else "earliest"
-        case _:
-            return None
 
 
 def _is_of_producer(m: Any) -> bool:

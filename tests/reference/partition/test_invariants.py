@@ -50,11 +50,7 @@ def walk_of(
 
 
 def fast(checker: PartitionChecker, step: Step) -> str | None:
-    before, after = step.before, step.after
-    if step.node == CONTROLLER:
-        found = checker.after_controller_step(before, after)
-    else:
-        found = checker.after_step(step.node, before, after, step.outcome.sent)
+    found = checker.after_step(step.node, step.before, step.after, step.outcome.sent)
     return found.name if found else None
 
 
