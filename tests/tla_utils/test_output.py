@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tla_utils.errors import ToolError
@@ -106,6 +108,33 @@ def test_lassos_and_stuttering() -> None:
 def test_other_output_is_refused(text: str) -> None:
     with pytest.raises(ToolError, match="not the output of TLC"):
         parsed(text, exit_code=1)
+
+
+SANY = """\
+Processing what it extends
+Semantic errors:
+
+*** Errors: 1
+
+line 5, col 3 to line 5, col 5 of module M
+
+Unknown operator: `Nat'.
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (
+            [SANY, message(3002, "Parsing or semantic analysis failed.", 1)],
+            "does not parse: line 5, col 3 to line 5, col 5 of module M Unknown operator: `Nat'.",
+        ),
+        ([message(1101, "unknown option: -x", 1)], "refused its command line: unknown option: -x"),
+    ],
+)
+def test_what_tlc_cannot_begin_with_is_refused_with_its_words(parts: list[str], said: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(said)):
+        parsed(BANNER, *parts, exit_code=1)
 
 
 def test_states_that_cannot_be_read_are_refused() -> None:

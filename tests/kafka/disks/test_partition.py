@@ -463,6 +463,9 @@ def test_an_index_too_short_for_its_log_lets_no_start_end(tmp_path: Path) -> Non
     [found] = judged(tmp_path).findings
     assert (found.weight, found.invariant) == ("violated", "StartUpTotal")
     assert found.said == "recovery needs 3 entries, and has room for 2: no start ends"
+    # Were it open, it were as long as the other.
+    appended(times.name, b"\0" * 12)(partition)
+    assert judged(tmp_path).findings == []
 
 
 def test_what_was_open_where_a_log_begins_is_not_guessed(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_what_is_not_found_out_is_unknown(monkeypatch: pytest.MonkeyPatch) -> No
     found = check_history(register(*said, ("told", 20, 90, 1), ("told", 21, 91, 2)))
     assert (found.verdict, [each.name for each in found.anomalies]) == ("unknown", ["open-offset"])
     assert "was not found out" in str(found)
+    assert any("took too long" in str(each.reason) for each in found.parts)
 
 
 def drawn(draw: random.Random) -> Iterator[tuple[str, int, int | None, int]]:
