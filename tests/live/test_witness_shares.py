@@ -41,6 +41,16 @@ PLANTS = [
         ".state: recorded",
     ),
     Plant(
+        "a lock that expires during a write is forgotten",  # KAFKA-19476
+        CELL,
+        "acquisitionLockTimeoutTask != null && acquisitionLockTimeoutTask.hasExpired()",
+        "false",
+        WRITTEN,
+        ".expired: recorded",
+        run=23,
+        moves=400,
+    ),
+    Plant(
         "a failed write leaves the record without its holder",
         CELL,
         "memberId = previousState.memberId();",
