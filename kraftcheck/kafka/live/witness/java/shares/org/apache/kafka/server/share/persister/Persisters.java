@@ -51,7 +51,7 @@ public final class Persisters {
     private static final Node COORDINATOR = new Node(0, "coordinator", 1);
     private static final int TIMEOUT_MS = 30_000;
     /** They lead in turn, so that one leads again whose writes of an earlier epoch are under way. */
-    private static final int BROKERS = 2;
+    public static final int BROKERS = 2;
 
     private final Map<Integer, Broker> brokers = new TreeMap<>();
     private final List<Sending> sendings = new ArrayList<>();
