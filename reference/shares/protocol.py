@@ -167,7 +167,12 @@ SHARES: Final = Protocol(
     rules=(ShareRules,),
     handler_classes=(ShareCoordinatorHandlers, ShareLeaderHandlers, ShareConsumerHandlers),
     sometimes=tuple(sometimes.all),
-    witness=Witness("SharePartition and ShareCoordinatorShard", fewest=1, most=3, usual=2),
+    witness=Witness(
+        "SharePartition, its manager and persister, and ShareCoordinatorShard",
+        fewest=1,
+        most=3,
+        usual=2,
+    ),
     coordinated=CoordinatorLog(COORDINATOR, MoveShareCoordinator, latest_records),
     world=World(
         constants={

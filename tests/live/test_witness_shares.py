@@ -41,6 +41,16 @@ PLANTS = [
         ".state: recorded",
     ),
     Plant(
+        "a lock that expires during a write is forgotten",  # KAFKA-19476
+        CELL,
+        "acquisitionLockTimeoutTask != null && acquisitionLockTimeoutTask.hasExpired()",
+        "false",
+        WRITTEN,
+        ".expired: recorded",
+        run=23,
+        moves=400,
+    ),
+    Plant(
         "a failed write leaves the record without its holder",
         CELL,
         "memberId = previousState.memberId();",
@@ -190,12 +200,22 @@ def test_the_start_offset_goes_back() -> None:
     assert "start-returns" in {each["entry"] for each in found["known"]}
 
 
-def test_one_response_for_two_writes() -> None:
-    """The coordinator fails over between two writes of one request; the first is lost."""
-    found = run(VIOLATED, "replay", str(EXAMPLES / "share-one-response.moves"))
-    assert (found["violates"], found["as_said"], found["left_out"]) == (
-        *("StateRecoverable", True),
-        [],
-    )
+@pytest.mark.parametrize(
+    ("name", "breaks", "field"),
+    [
+        ("share-one-response", "StateRecoverable", "after.pending"),
+        ("share-fenced-write", "AcknowledgedNeverRedelivered", "sent{}.error"),
+    ],
+)
+def test_one_response_for_two_writes(name: str, breaks: str, field: str) -> None:
+    """The first of two writes of one request fails, and is told the success of the second."""
+    found = run(VIOLATED, "replay", str(EXAMPLES / f"{name}.moves"))
+    assert (found["violates"], found["as_said"], found["left_out"]) == (breaks, True, [])
     [refused] = found["found"]["rejections"]
-    assert any("after.pending" in each for each in refused["differences"])
+    assert any(field in each for each in refused["differences"])
+
+
+def test_a_refused_write_removes_the_next_share_partition() -> None:
+    words = ("replay", str(EXAMPLES / "share-removed.moves"))
+    assert [each["entry"] for each in run(HOLDS, *words)["known"]] == ["removes-by-key"]
+    assert run(VIOLATED, *words, "--as", "specs")["found"]["rejections"]

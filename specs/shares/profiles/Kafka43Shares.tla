@@ -108,4 +108,10 @@ Kafka_StoredStart(stored, write) ==
   CASE write.start = 0 -> stored.start
     [] "late-start" \in Entries -> write.start
     [] OTHER -> LargerOf(stored.start, write.start)
+
+(* removes-by-key: a refused write removes the present share partition, if  *)
+(* the same broker led when it was made. Two brokers lead in turn.          *)
+Kafka_FencingRemoves(row, write) ==
+  \/ write.incarnation = row.incarnation
+  \/ "removes-by-key" \in Entries /\ write.leaderEpoch % 2 = row.leaderEpoch % 2
 =============================================================================

@@ -22,12 +22,15 @@ import org.apache.kafka.coordinator.common.runtime.ShareStates;
 import org.apache.kafka.coordinator.group.GroupConfigManager;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
+import org.apache.kafka.server.share.ShareGroupListener;
+import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.fetch.AcquisitionLockTimerTask;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.share.fetch.RecordState;
 import org.apache.kafka.server.share.fetch.ShareAcquiredRecords;
+import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
 import org.apache.kafka.server.share.persister.DeleteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.DeleteShareGroupStateResult;
@@ -43,8 +46,10 @@ import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParamet
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryResult;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
+import org.apache.kafka.server.share.session.ShareSessionCache;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
@@ -62,16 +67,16 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 /**
  * The leader of a share partition, whichever broker it is: a SharePartition of Kafka, and another one
  * after it was dropped. What is the host's: the log, of which each record is a batch of its own; the
- * connections of Kafka's persister (Persisters); locks, which run out when they are told to; and what
- * SharePartitionManager does with a share partition, which is to make it and to drop it.
+ * connections of Kafka's persister (Persisters); locks, which run out when they are told to; and of a fetch what
+ * SharePartitionManager does with it, which is to make a share partition. It is in that class's cache: two brokers
+ * lead in turn, and have one each.
  */
 public final class Leader extends Node {
     private static final int LEADER = -2;
@@ -83,6 +88,8 @@ public final class Leader extends Node {
     private static final int ATTEMPTS = 10;
     private static final TopicIdPartition OF =
             new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
+    private static final String GROUP = "g";
+    private static final SharePartitionKey KEY = new SharePartitionKey(GROUP, OF);
     private static final List<String> KINDS = List.of("", "ACCEPT", "RELEASE", "REJECT");
     private static final Map<String, String> STATES = Map.of("AVAILABLE", "Available", "ACQUIRED", "Acquired",
             "ACKNOWLEDGED", "Acknowledged", "ARCHIVED", "Archived");
@@ -97,10 +104,12 @@ public final class Leader extends Node {
     private final Timer timer = new Locks();
     private final ReplicaManager replicas = Mirror.standInOf(ReplicaManager.class, (self, method, in) ->
             switch (method.getName()) {
-                case "completeDelayedShareFetchRequest" -> null;
+                case "completeDelayedShareFetchRequest", "removeListener" -> null;
                 case "equals" -> self == in[0];
                 default -> throw new AssertionError("nobody asks replicas for " + method);
             });
+
+    private final Map<Integer, SharePartitionManager> managers = new HashMap<>();
 
     private int highWatermark;
     private int logStart = 1;
@@ -112,7 +121,7 @@ public final class Leader extends Node {
     private final List<Write> writes = new ArrayList<>();
     private final Persisters persisters;
     /** What the persister has said of reads and writes, which is not handed on yet. */
-    private final Map<Object, Said> said = new IdentityHashMap<>();
+    private final Map<Object, Runnable> said = new IdentityHashMap<>();
     /** By incarnation, what was sent. */
     private final Map<Integer, String> reads = new HashMap<>();
     /** Of what is made in this step. */
@@ -132,8 +141,6 @@ public final class Leader extends Node {
 
     /** A write without an answer; ack: what waits for it, or null. */
     private record Write(Map<String, Object> form, String text, int incarnation, Ack ack) { }
-
-    private record Said(Errors error, Runnable hand) { }
 
     public static List<Node> nodes(JsonNode constants) {
         Persisters persisters = new Persisters();
@@ -191,10 +198,16 @@ public final class Leader extends Node {
             };
         });
         inputs.put("MoveLeader", in -> leaderEpoch == maxLeaders ? null : () -> {
-            drop();
+            if (partition != null) {
+                partition.listener().onBecomingFollower(OF.topicPartition());
+            }
+            gone();
             leaderEpoch++;
         });
-        inputs.put("Recreate", in -> partition == null || incarnation >= maxIncarnations ? null : this::drop);
+        inputs.put("Recreate", in -> partition == null || incarnation >= maxIncarnations ? null : () -> {
+            Mirror.<ShareGroupListener>get(Mirror.get(manager(), "cache"), "shareGroupListener").onGroupEmpty(GROUP);
+            gone();
+        });
         inputs.put("ProduceBatch", in -> highWatermark == records ? null : () -> highWatermark++);
         inputs.put("MoveLogStart", in -> {
             int to = in.get("to").asInt();
@@ -212,24 +225,35 @@ public final class Leader extends Node {
         return phase().equals("Active");
     }
 
-    /** What SharePartitionManager does with a share partition that is of no use any more. */
-    private void drop() {
-        if (partition != null) {
-            partition.markFenced();
-        }
+    /** The broker that leads has dropped its share partition. */
+    private void gone() {
         partition = null;
         reading = null;
         incarnation++;
     }
 
+    private SharePartitionManager manager() {
+        return managers.computeIfAbsent(leaderEpoch % Persisters.BROKERS, broker -> Mirror.made(SharePartitionManager.class,
+                with44(replicas, Time.SYSTEM, new ShareSessionCache(MOST), new SharePartitionCache(), LOCK_MS, timer,
+                        maxDelivery, maxInFlight, 0L, persister, configs, Mirror.made(ShareGroupMetrics.class, Time.SYSTEM),
+                        Mirror.made(BrokerTopicStats.class, false))));
+    }
+
+    private SharePartitionCache cache() {
+        return Mirror.get(manager(), "partitionCache");
+    }
+
+    private Object[] with44(Object... given) {
+        return Stream.concat(Stream.of(given), since44().stream()).toArray();
+    }
+
     private void fetch(int member) {
         if (partition == null) {
-            List<Object> given = new ArrayList<>(since44());
-            given.addAll(0, List.of("g", OF, leaderEpoch, maxInFlight, maxDelivery, LOCK_MS,
-                    timer, Time.SYSTEM, persister, replicas, configs, SharePartition.SharePartitionState.EMPTY,
-                    Mirror.standInOf(SharePartitionManager.SharePartitionListener.class, Leader::unheard),
-                    Mirror.standInOf(SharePartitionMetrics.class, Leader::unheard)));
-            partition = Mirror.made(SharePartition.class, given.toArray());
+            var listener = Mirror.made(SharePartitionManager.SharePartitionListener.class, with44(KEY, replicas, cache()));
+            Object[] given = with44(GROUP, OF, leaderEpoch, maxInFlight, maxDelivery, LOCK_MS, timer, Time.SYSTEM, persister,
+                    replicas, configs, SharePartition.SharePartitionState.EMPTY, listener,
+                    Mirror.standInOf(SharePartitionMetrics.class, Leader::unheard));
+            partition = cache().computeIfAbsent(KEY, key -> Mirror.made(SharePartition.class, given));
             partition.maybeInitialize();
             return;
         }
@@ -274,7 +298,8 @@ public final class Leader extends Node {
             return List.of();
         }
         String share = "org.apache.kafka.server.share.";
-        return List.of(Mirror.standIn(Mirror.type(share + "PartitionMetadataProvider"), Leader::unheard),
+        return List.of(Mirror.standIn(Mirror.type(share + "LogReader"), Leader::unheard),
+                Mirror.standIn(Mirror.type(share + "PartitionMetadataProvider"), Leader::unheard),
                 (Consumer<Object>) waiting -> { }, Mirror.made(configured, configs), (Supplier<Boolean>) () -> false,
                 Mirror.standIn(Mirror.type(share + "dlq.ShareGroupDLQManager"), Leader::unheard));
     }
@@ -297,13 +322,9 @@ public final class Leader extends Node {
         }
         byte type = (byte) KINDS.indexOf(ack.kind);
         asking = ack;
-        partition.acknowledge(name(ack.source), List.of(new ShareAcknowledgementBatch(ack.first, ack.last, List.of(type))))
-                .whenComplete((nothing, problem) -> tell(ack, errorOf(problem)));
-    }
-
-    private static Errors errorOf(Throwable problem) {
-        return problem == null ? Errors.NONE
-                : Errors.forException(problem instanceof CompletionException ? problem.getCause() : problem);
+        manager().acknowledge(name(ack.source), GROUP,
+                Map.of(OF, List.of(new ShareAcknowledgementBatch(ack.first, ack.last, List.of(type)))))
+                .thenAccept(found -> tell(ack, Errors.forCode(found.get(OF).errorCode())));
     }
 
     private Runnable lock(int offset) {
@@ -328,8 +349,7 @@ public final class Leader extends Node {
                     "destination", COORDINATOR, "leaderEpoch", leaderEpoch, "incarnation", incarnation)));
             reads.put(incarnation, reading.text);
             sent.add(new Message(COORDINATOR, reading.text, null));
-            return held(reading, persisters.of(leaderEpoch, reading.text).readState(asked),
-                    result -> result.topicsData().get(0).partitions().get(0).errorCode());
+            return held(reading, persisters.of(leaderEpoch, reading.text).readState(asked));
         }
 
         @Override
@@ -350,14 +370,12 @@ public final class Leader extends Node {
             writes.add(made);
             wrote = true;
             sent.add(new Message(COORDINATOR, made.text, null));
-            return held(made, persisters.of(data.leaderEpoch(), made.text).writeState(asked),
-                    result -> result.topicsData().get(0).partitions().get(0).errorCode());
+            return held(made, persisters.of(data.leaderEpoch(), made.text).writeState(asked));
         }
 
-        private <T> CompletableFuture<T> held(Object asked, CompletableFuture<T> answer, ToIntFunction<T> code) {
+        private <T> CompletableFuture<T> held(Object asked, CompletableFuture<T> answer) {
             CompletableFuture<T> handed = new CompletableFuture<>();
-            answer.thenAccept(result -> said.put(asked, new Said(Errors.forCode((short) code.applyAsInt(result)),
-                    () -> handed.complete(result))));
+            answer.thenAccept(result -> said.put(asked, () -> handed.complete(result)));
             return handed;
         }
 
@@ -422,12 +440,13 @@ public final class Leader extends Node {
     /** What the persister has said of what was sent as this text is handed on. */
     private void settled(String text) {
         if (isRead(text)) {
-            Said read = said.remove(reading);
+            Runnable read = said.remove(reading);
             if (read != null) {
-                read.hand.run();
+                read.run();
             }
             if (!isActive()) {
-                drop();
+                partition.listener().onFailed(OF.topicPartition());
+                gone();
             }
             return;
         }
@@ -436,12 +455,10 @@ public final class Leader extends Node {
             ignored = "Late";
         }
         for (Write each : those) {
-            Said write = said.remove(each);
             writes.remove(each);
-            write.hand.run();
-            boolean fenced = write.error == Errors.FENCED_LEADER_EPOCH || write.error == Errors.FENCED_STATE_EPOCH;
-            if (fenced && each.ack != null && each.incarnation == incarnation && partition != null) {
-                drop();
+            said.remove(each).run();
+            if (partition != null && cache().get(KEY) != partition) {
+                gone();
             }
         }
     }

@@ -42,7 +42,7 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * The persisters of the brokers that lead the share partition, one after the other: DefaultStatePersister over
+ * The persisters of the brokers that lead the share partition: DefaultStatePersister over
  * PersisterStateManager. Their connections are the host's. A read or write is under way for the schedule when it is
  * made; the coordinator takes it when Kafka has sent it, in a request of its own or together with others. Such a
  * request has one response, which is that of its last part (ShareCoordinatorService waits for that one).
@@ -50,6 +50,8 @@ import java.util.stream.Stream;
 public final class Persisters {
     private static final Node COORDINATOR = new Node(0, "coordinator", 1);
     private static final int TIMEOUT_MS = 30_000;
+    /** They lead in turn, so that one leads again whose writes of an earlier epoch are under way. */
+    public static final int BROKERS = 2;
 
     private final Map<Integer, Broker> brokers = new TreeMap<>();
     private final List<Sending> sendings = new ArrayList<>();
@@ -190,7 +192,7 @@ public final class Persisters {
     /** The persister of the broker that leads in an epoch, which is told next what is sent as this text. */
     public DefaultStatePersister of(int leaderEpoch, String text) {
         this.text = text;
-        return brokers.computeIfAbsent(leaderEpoch, each -> new Broker(new Backoffs())).persister;
+        return brokers.computeIfAbsent(leaderEpoch % BROKERS, each -> new Broker(new Backoffs())).persister;
     }
 
     /** Kafka's threads work. */
