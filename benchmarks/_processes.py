@@ -45,21 +45,22 @@ class Cost(NamedTuple):
     """MiB, at the peak."""
 
 
-def cost(words: Sequence[str], folder: Path, code: int = 0, place: str = "pool") -> Cost:
-    """What a command costs in a folder, with its cluster if it is one's.
+def cost(words: Sequence[str], folder: Path, code: int = 0, place: str = "") -> Cost:
+    """What a command costs in a folder; place: one of PLACES, with its cluster.
 
     Raises ValueError: it did not end with this exit code.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(_cost, [*words, *PLACES[place]], folder, code, place).result()
+        return pool.submit(_cost, words, folder, code, place).result()
 
 
-def _cost(words: list[str], folder: Path, code: int, place: str) -> Cost:
+def _cost(words: Sequence[str], folder: Path, code: int, place: str) -> Cost:
     ctypes.CDLL(None).prctl(SUBREAPER, 1)
     watch = _Watch()
     watch.start()
     with _cluster(folder / "cluster") if place == "cluster" else nullcontext():
         begin = time.monotonic()
+        words = [*words, *PLACES.get(place, ())]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=folder)
         seconds = time.monotonic() - begin
     watch.end()
