@@ -21,11 +21,6 @@ class MovingProgress(Progress):
             return super().is_complete()
         return self.verdict() == PROGRESSED
 
-    def _missing_in_metadata(self) -> str:
-        if self._seen.replicas:
-            return super()._missing_in_metadata()
-        return "there is no partition"
-
     def verdict(self) -> str:
         if self._seen.replicas:
             return super().verdict()
