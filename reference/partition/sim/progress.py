@@ -46,7 +46,7 @@ class Progress:
         """Probes when that makes sense, and looks again later."""
         probe = self._probe
         lost = probe is None or probe.outcome in ("fail", "indeterminate")
-        if lost and not self._missing_in_metadata():
+        if lost and not missing_in_metadata(self._world):
             self._probe = self._append()
         self._world.call(1000 * PROBE_MS, self._ask, 0)
 
@@ -55,27 +55,13 @@ class Progress:
         acked = self._probe is not None and self._probe.outcome == "ok"
         return (acked or not self._world.replicas) and self.verdict() == PROGRESSED
 
-    def _missing_in_metadata(self) -> str:
-        controller = self._world.controller
-        if not self._world.replicas:
-            return "there is no partition"
-        if controller.partition.leader == NOBODY:
-            return "no leader was elected"
-        for node, known in zip(self._world.brokers, controller.registrations, strict=True):
-            if known.fenced:
-                return f"broker {node} stays fenced"
-        for node in self._world.replicas:
-            if node not in controller.partition.isr:
-                return f"broker {node} stays out of the ISR"
-        return ""
-
     def verdict(self) -> str:
         """`PROGRESSED`, or what is missing."""
         if not self._world.replicas:
             rows = {node: self._world.row(node) for node in self._world.brokers}
             held = [node for node, row in rows.items() if row.log or row.role != "None"]
             return f"broker {held[0]} holds a partition that there is not" if held else PROGRESSED
-        missing = self._missing_in_metadata()
+        missing = missing_in_metadata(self._world)
         if missing:
             return missing
         probe = self._probe
@@ -93,3 +79,19 @@ class Progress:
             if any(a != b and GONE not in (a, b) for a, b in zip(first, log, strict=True)):
                 return "logs differ below the common high watermark"
         return PROGRESSED
+
+
+def missing_in_metadata(world: HealedEnvironment) -> str:
+    """Empty if there is a leader and everybody is in the ISR, or what is not well."""
+    controller = world.controller
+    if not world.replicas:
+        return "there is no partition"
+    if controller.partition.leader == NOBODY:
+        return "no leader was elected"
+    for node, known in zip(world.brokers, controller.registrations, strict=True):
+        if known.fenced:
+            return f"broker {node} stays fenced"
+    for node in world.replicas:
+        if node not in controller.partition.isr:
+            return f"broker {node} stays out of the ISR"
+    return ""

@@ -21,7 +21,6 @@ from kraftcheck.reference.partition.messages import (
     ElectLeaders,
     Input,
 )
-from kraftcheck.reference.partition.sim.losses import Losses
 from kraftcheck.reference.partition.sim.machine import APPENDED, PROPOSED
 from kraftcheck.reference.partition.sim.options import (
     OUTAGE_MS,
@@ -35,6 +34,7 @@ from kraftcheck.reference.partition.sim.options import (
     configuration_of,
     draw_episode,
 )
+from kraftcheck.reference.partition.sim.run import Losses
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, ControllerRow
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.network import Network, Partition

@@ -23,7 +23,6 @@ from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     MESSAGES,
-    NOBODY,
     ClientRequest,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -43,6 +42,7 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
 from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.progress import missing_in_metadata
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
@@ -441,16 +441,7 @@ class Steering(PartitionRun):
 
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""
-        partition = self.controller.partition
-        if partition.leader == NOBODY:
-            return "no leader was elected"
-        for node, known in zip(self.brokers, self.controller.registrations, strict=True):
-            if known.fenced:
-                return f"broker {node} stays fenced"
-        for node in self.replicas:
-            if node not in partition.isr:
-                return f"broker {node} stays out of the ISR"
-        return ""
+        return missing_in_metadata(self)
 
 
 def _is_of_producer(m: Any) -> bool:
