@@ -69,6 +69,8 @@ The exception was a java.lang.RuntimeException
          "error: TLC threw an unexpected exception."),
         ([BANNER, message(1000, EXCEPTION, 1), COMPLETED, COUNTS], 0,
          'error: Attempted to select nonexistent field "lastEpoc" from'),
+        ([BANNER, message(1000, "the first", 1), message(1000, "the last", 1), COMPLETED, COUNTS], 0,
+         "error: the first"),
         ([BANNER, message(2209, "Progress: 90 states generated, -1 distinct states found")], 0,
          "simulation"),
     ],
