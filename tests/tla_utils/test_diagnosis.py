@@ -90,7 +90,7 @@ def test_outcomes_that_were_not_all_told_explain_nothing(monkeypatch: pytest.Mon
 
 def test_steps_on_which_no_run_is_spent_any_more_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """TLC fails on the first step, and on the next one it is not asked again."""
-    answer = TlcResult("error", "", errors=["broken"], error_state={"SB_id": 1})
+    answer = TlcResult("unknown", "", errors=["broken"], error_state={"SB_id": 1})
     monkeypatch.setattr("tla_utils.diagnosis.run_tlc", lambda job: answer)
     steps: list[dict[str, Value]] = [{"after": 1}, {"after": 3}]
     first, second = diagnose(FRAME, steps, options=CheckOptions(extra_runs=0))

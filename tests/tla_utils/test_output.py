@@ -35,6 +35,14 @@ def test_a_complete_run_holds() -> None:
     assert (result.generated, result.distinct, result.queue_left, result.depth) == (1024, 12, 0, 4)
 
 
+def test_the_depth_is_the_last_that_was_told() -> None:
+    told = message(
+        2200, "Progress(3) at 2026-01-01 00:00:00: 9 states generated, 9 distinct states"
+    )
+    assert parsed(BANNER, told, COMPLETED, COUNTS, DEPTH).depth == 4
+    assert parsed(BANNER, told, COMPLETED, COUNTS).depth == 3
+
+
 EXCEPTION = """TLC threw an unexpected exception.
 This was probably caused by an error in the spec or model.
 See the User Output or TLC Console for clues to what happened.
@@ -61,6 +69,8 @@ The exception was a java.lang.RuntimeException
          "error: TLC threw an unexpected exception."),
         ([BANNER, message(1000, EXCEPTION, 1), COMPLETED, COUNTS], 0,
          'error: Attempted to select nonexistent field "lastEpoc" from'),
+        ([BANNER, *(message(1000, said, 1) for said in ("one", "two")), COMPLETED, COUNTS], 0,
+         "error: one"),
         ([BANNER, message(2209, "Progress: 90 states generated, -1 distinct states found")], 0,
          "simulation"),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces import grouplog
@@ -414,6 +415,20 @@ def test_evidence_is_of_the_operation_and_says_what_was_wrong_with_it(tmp_path: 
     [committed] = BAD["commit-beyond"].report(tmp_path / "history.edn").anomalies
     [evidence] = committed.certificates
     assert evidence.operations == (5,) and evidence.sentence.startswith("process 1 committed 7")
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_who_commits_as_another_is_given_its_place_may_have_been_first(
+    touch: bool, tmp_path: Path
+) -> None:
+    told = begun().taken(1, "lost").given(2).commit(1, 3).poll(2, 0)
+    told.report(tmp_path / "history.edn")
+    read = detect.read(tmp_path / "history.edn")
+    *before, given, commit, poll = read.operations
+    at = given.completed if touch else commit.invoked
+    operations = (*before, given, replace(commit, invoked=at), poll)
+    found = check_history(replace(read, operations=operations))
+    assert ("zombie-commit-offsets" in {each.name for each in found.anomalies}) != touch
 
 
 def test_who_gives_up_what_it_has_no_more_gives_up_the_rest(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _internal(each: Transaction, writes: Writes) -> Iterator[Finding]:
                 f"{shown(state[key])} before",
             )
             return
-        elif key not in state:
+        else:
             later = [m.value for m in each.micros[at:] if not m.is_read and m.key == key]
             unclear = (key, value) in writes.twice
             if value is not None and value in later and not unclear:
