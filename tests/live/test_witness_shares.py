@@ -30,6 +30,9 @@ COMBINER = "org/apache/kafka/coordinator/share/PersisterStateBatchCombiner.java"
 HOSTED = "kafka/server/share/Leader.java"
 STATES = "org/apache/kafka/coordinator/common/runtime/ShareStates.java"
 WRITTEN = "HandleWriteShareGroupStateResponse HandleGiveUpWrite"
+RPC = 'write state RPC for key {}: {}", partitionKey(), errorMessage);'
+WRITE_FAILS = f'log().error("Unable to perform {RPC}'
+WRITE_WAITS = f'log().debug("Received retriable error in {RPC}'
 
 PLANTS = [
     Plant(
@@ -109,7 +112,7 @@ PLANTS = [
     Plant(
         "the persister says that a write it does not make has succeeded",
         PERSISTER,
-        """log().error("Unable to perform write state RPC for key {}: {}", partitionKey(), errorMessage);
+        f"""{WRITE_FAILS}
                                         requestErrorResponse(error,""",
         "requestErrorResponse(Errors.NONE,",
         "HandleWriteShareGroupStateResponse",
@@ -130,7 +133,7 @@ PLANTS = [
     Plant(
         "a write is not made again",
         PERSISTER,
-        """log().debug("Received retriable error in write state RPC for key {}: {}", partitionKey(), errorMessage);""",
+        WRITE_WAITS,
         "if (true) { return; }",
         "HandleRetryPersister HandleGiveUpWrite",
         "sent",
@@ -170,7 +173,13 @@ ALL = [*PLANTS, *HOSTS]
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp
-    texts = sources(folder("kafka"), "kafka_2.13", "kafka-server", "kafka-server-common", "kafka-share-coordinator")
+    texts = sources(
+        folder("kafka"),
+        "kafka_2.13",
+        "kafka-server",
+        "kafka-server-common",
+        "kafka-share-coordinator",
+    )
     classes = compiled(PLANTS, texts, folder("plant"), SHARE_LEADERS.protocol.name)
     classes += compiled(HOSTS, HOST, folder("host"), SHARE_LEADERS.protocol.name)
     return seen(ALL, SHARE_LEADERS, classes, folder("plants"))
