@@ -121,7 +121,7 @@ FAULTS: Final = [
         UNSEEN[4],
         "waiting-stop",
         "org.apache.kafka.controller.ReplicationControlManagerTest",
-        "0 of 185",
+        "0 of 458",
     ),
     Fault(
         quorum.FORGOTTEN,
