@@ -80,6 +80,14 @@ UNSEEN: Final = [
         "HandleHeartbeatRequest",
         "metadataOffset",
     ),
+    Plant(
+        "a stop waits for one offset more",
+        f"{_CONTROLLER}/BrokerHeartbeatManager.java",
+        "broker.controlledShutdownOffset <= lowestActiveOffset",
+        "broker.controlledShutdownOffset < lowestActiveOffset",
+        "HandleHeartbeatRequest",
+        "shouldShutDown",
+    ),
 ]
 """Kafka's own tests of the class see none of them."""
 
@@ -108,6 +116,12 @@ FAULTS: Final = [
         "untold-offset",
         "org.apache.kafka.controller.ReplicationControlManagerTest",
         "0 of 196",
+    ),
+    Fault(
+        UNSEEN[4],
+        "waiting-stop",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 458",
     ),
     Fault(
         quorum.FORGOTTEN,
