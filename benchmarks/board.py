@@ -28,10 +28,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from benchmarks._processes import KRAFTCHECK
 from kraftcheck.osutil.children import processor_seconds
 
 FIGURES_PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "measured" / "figures.md"
-KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
 WORSE: Final = 0.75
 """Of what is written: a third more time."""
 LOOP: Final = 2_000_000

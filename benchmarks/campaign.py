@@ -21,8 +21,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from benchmarks._processes import PLACES, Cost, cost
-from benchmarks.board import KRAFTCHECK
+from benchmarks._processes import KRAFTCHECK, PLACES, Cost, cost
 from kraftcheck.traces.jobs.campaigns import FINDINGS, TIMINGS
 
 SIZES: Final = [300, 1000]

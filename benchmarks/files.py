@@ -21,8 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from benchmarks._processes import PLACES, cost
-from benchmarks.board import KRAFTCHECK
+from benchmarks._processes import KRAFTCHECK, PLACES, cost
 from benchmarks.history_files import lines
 from kraftcheck.exits import VIOLATED
 from kraftcheck.kafka.witness.speech import Outcome, Speech, header
