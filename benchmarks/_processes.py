@@ -31,6 +31,7 @@ PLACES: Final = {
     "local": ("--master", "local[2]"),
     "cluster": ("--master", standalone.MASTER),
 }
+KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
 SAMPLE_S: Final = 0.5
 SUBREAPER: Final = 36
 """PR_SET_CHILD_SUBREAPER: orphans become children of this process, which can wait for them."""
