@@ -25,7 +25,6 @@ from typing import Final, NamedTuple
 
 from kraftcheck import standalone
 
-KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
 PLACES: Final = {
     "pool": ("--backend", "pool"),
     "local": ("--master", "local[2]"),
