@@ -50,7 +50,12 @@ class EventLoop:
 
     def advance(self) -> None:
         """The next event of the queue."""
-        self.now, _, kind, node, what = heappop(self.queue.heap)
+        due, _, kind, node, what = heappop(self.queue.heap)
+        self.happen(due, kind, node, what)
+
+    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
+        """An event, which is due now."""
+        self.now = due
         if kind == DELIVER:
             self.deliver(node, what)
         elif kind == TIMER:
