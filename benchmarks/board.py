@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -95,7 +95,8 @@ def campaign(runs: int) -> float:
     """Milliseconds of a run, from nothing to the report."""
     from benchmarks.campaign import measure
 
-    return 1000 * measure("examples/campaigns/saturating.toml", runs).spent.cpu / runs
+    with redirect_stdout(None):
+        return 1000 * measure("examples/campaigns/saturating.toml", runs).spent.cpu / runs
 
 
 def judged(steps: int) -> float:

@@ -1,7 +1,6 @@
-"""Rows of many files, asked the same of Arrow's tables here and of Spark's frames on executors.
+"""Groups, joins and sorts of rows: Arrow's tables here, or Spark's frames on executors.
 
-A campaign merges steps and sums up what its runs measured by groups, joins and sorts alone. Each is
-said once for both, so that what asks does not know where its rows are.
+A campaign merges steps and sums up what its runs measured by these alone, wherever the rows are.
 
 Law of this file: the two give equal rows. The order of groups is promised by neither.
 """

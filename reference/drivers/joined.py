@@ -60,9 +60,9 @@ class JoinedRun(EventLoop, Whole, Circular):
 
     @property
     def violations(self) -> list[Violation]:
-        found = [*self._between]
-        for part in self.parts:
-            found += part.violations
+        found: list[Violation] = []
+        for lane in self.lanes:
+            found += self._between if lane is self else lane.violations
         return sorted(found, key=lambda each: each.step)
 
     @property

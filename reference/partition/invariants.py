@@ -6,9 +6,9 @@ whether anything could have broken, and only then evaluates the properties thems
 suspicion may be mistaken, at some cost in time; a missed violation is a defect, and tests compare
 both ways of checking on random walks, with bugs and without.
 
-What is declared of one row (`OF_ROWS`), or of the controller alone, is evaluated as it is
-where it may have changed. For the rest there are numbers, since to evaluate all properties costs
-twelve times as much: 98 microseconds against 8 for each step that is entered, one in four.
+A property of one row (`OF_ROWS`) or of the controller alone is itself evaluated, where it may have
+changed. Numbers decide about the others. One step in four is entered, which takes 8 microseconds;
+to evaluate all properties takes 98.
 
 Most of what is promised compares logs with what is committed. So for each broker the checker keeps
 `agrees`: how far its log is, record by record, the committed one (or deleted). With that at hand,

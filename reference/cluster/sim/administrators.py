@@ -30,7 +30,7 @@ def administrators_of(
     least, placed = options.data.min_insync_replicas, shape.second_rack is not UNSET
     partitions, brokers = cluster.partitions, cluster.all_brokers
     made: dict[str, Callable[[int, Stream], Asker[Any] | Failures]] = {
-        "reassignments": lambda *of: Mover(of[0], least, partitions, of[1], cluster),
+        "reassignments": lambda asked, stream: Mover(asked, least, partitions, stream, cluster),
         "topic_changes": lambda asked, stream: Changes(
             *(asked, options.data.replicas, topics, cluster.catalog, brokers, placed),
             *(stream, cluster),
@@ -41,7 +41,7 @@ def administrators_of(
         "directory_failures": lambda asked, stream: Failures(
             asked, getattr(first, "directories", ()), stream, cluster.brokers, cluster.call
         ),
-        "reads": lambda *of: Reader(of[0], may_vote(options.quorum), of[1], cluster),
+        "reads": lambda asked, stream: Reader(asked, may_vote(options.quorum), stream, cluster),
     }
     asked = {name: getattr(shape, name) for name in made}
     return [

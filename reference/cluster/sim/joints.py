@@ -59,7 +59,7 @@ class Joints(Cluster):
         queue: Queue,
         session: int,
     ) -> None:
-        """The parts are made, but for the quorum, and joined.
+        """Make the parts, except the quorum, and join them.
 
         chooser: of what the network does, and when. session: its length.
         """

@@ -32,7 +32,7 @@ Asking: TypeAlias = Callable[[ClusterMoves], list[Move]]
 
 
 def _of_the_active(asked: Callable[[ClusterMoves], Iterable[Move]]) -> Asking:
-    """Moves that there are where replicas move, and somebody controls who is asked."""
+    """Declare moves that exist where replicas move and a controller is active."""
 
     def there(cluster: ClusterMoves) -> list[Move]:
         heard = _moves(cluster) and cluster.controllers.active() is not None

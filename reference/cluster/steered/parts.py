@@ -81,13 +81,6 @@ class SteeredPartition(Steering, ClusterPartition):
             if destination == CONTROLLER:
                 self._cluster.to_controller(node, self.number, message)
 
-    def missing(self) -> str:
-        """Of a partition that there is not, nobody may hold anything."""
-        if self.replicas:
-            return super().missing()
-        held = [n for n in self.brokers if self.row(n).log or self.row(n).role != "None"]
-        return f"broker {held[0]} holds a partition that there is not" if held else ""
-
     def wants(self, *kinds: str) -> list[Wanted]:
         """Give what brokers would do by themselves here, of these kinds in this order.
 

@@ -46,7 +46,7 @@ class Progress:
         """Probes when that makes sense, and looks again later."""
         probe = self._probe
         lost = probe is None or probe.outcome in ("fail", "indeterminate")
-        if lost and not missing_in_metadata(self._world):
+        if lost and self._world.replicas and not missing_in(self._world):
             self._probe = self._append()
         self._world.call(1000 * PROBE_MS, self._ask, 0)
 
@@ -57,13 +57,9 @@ class Progress:
 
     def verdict(self) -> str:
         """`PROGRESSED`, or what is missing."""
-        if not self._world.replicas:
-            rows = {node: self._world.row(node) for node in self._world.brokers}
-            held = [node for node, row in rows.items() if row.log or row.role != "None"]
-            return f"broker {held[0]} holds a partition that there is not" if held else PROGRESSED
-        missing = missing_in_metadata(self._world)
-        if missing:
-            return missing
+        missing = missing_in(self._world)
+        if missing or not self._world.replicas:
+            return missing or PROGRESSED
         probe = self._probe
         if probe is None or probe.outcome != "ok" or probe.offset is None:
             return "the new record was not committed"
@@ -81,11 +77,15 @@ class Progress:
         return PROGRESSED
 
 
-def missing_in_metadata(world: HealedEnvironment) -> str:
-    """Empty if there is a leader and everybody is in the ISR, or what is not well."""
+def missing_in(world: HealedEnvironment) -> str:
+    """Empty if there is a leader and everybody is in the ISR, or what is not well.
+
+    Of a partition that there is not, nobody may hold anything.
+    """
     controller = world.controller
     if not world.replicas:
-        return "there is no partition"
+        held = [n for n in world.brokers if world.row(n).log or world.row(n).role != "None"]
+        return f"broker {held[0]} holds a partition that there is not" if held else ""
     if controller.partition.leader == NOBODY:
         return "no leader was elected"
     for node, known in zip(world.brokers, controller.registrations, strict=True):

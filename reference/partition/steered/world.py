@@ -42,7 +42,7 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
 from kraftcheck.reference.partition.sim.pace import Pace
-from kraftcheck.reference.partition.sim.progress import missing_in_metadata
+from kraftcheck.reference.partition.sim.progress import missing_in
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
@@ -441,7 +441,7 @@ class Steering(PartitionRun):
 
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""
-        return missing_in_metadata(self)
+        return missing_in(self)
 
 
 def _is_of_producer(m: Any) -> bool:
