@@ -1,9 +1,6 @@
-"""One answer for two writes of share state: a fenced acknowledgement is reported as a success.
+"""Z418 on a real cluster: a fenced acknowledgement of a share group is reported as a success.
 
-docs/reference/shares.md says what came of it. The share coordinator's broker is killed, and the
-write of an acknowledgement waits for its next attempt. Meanwhile another broker leads the
-partition, and then the first one again. The new coordinator stands still for some seconds: the old
-write is sent again together with one of the new leadership, and gets its answer.
+See finds/Z418/README.md for the story, the settings and the control.
 """
 
 from __future__ import annotations
