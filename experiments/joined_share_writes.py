@@ -21,6 +21,7 @@ from experiments.late_share_write import (
     STATES,
     leader_of,
     redelivered,
+    take,
     taken,
 )
 from experiments.tools import HOSTS, OFFSETS, TOPIC, Partition, until
@@ -71,7 +72,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         await_leader(LEADER, TOPIC)
         topic.say(f"{NEXT} has led {TOPIC}, {LEADER} leads it; {NEXT} leads {STATES}")
         for each in members[1:]:
-            until(lambda each=each: each.poll() > 0, "each is given a record again", PATIENCE_S)
+            take(each)
         if old.done():
             raise ClusterError("the first acknowledgement was answered too early")
         scene.pause(NEXT)

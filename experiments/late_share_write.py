@@ -99,8 +99,12 @@ def leader_of(cluster: Cluster, topic: str) -> str:
 def taken(scene: Setting, *, explicit: bool = True) -> Member:
     """A member that holds the next record."""
     found = Member(scene, GROUP, ONE, explicit=explicit)
-    until(lambda: found.poll() > 0, "a member is given a record", PATIENCE_S)
+    take(found)
     return found
+
+
+def take(member: Member) -> None:
+    until(lambda: member.poll() > 0, "a member is given a record", PATIENCE_S)
 
 
 def redelivered(history: Path) -> list[int]:
