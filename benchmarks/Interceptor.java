@@ -1,19 +1,41 @@
-// The processor's time that a producer takes for a record, without and with the interceptor: two
-// producers of one JVM, in turn. Prints a line of both for each round, in nanoseconds of the JVM:
+// The CPU time that a producer takes for a record: without an interceptor, with one that only adds a
+// header as long as the recorder's, and with the recorder. Three producers of one JVM, in turn. Prints
+// a line for each round, in nanoseconds of the JVM:
 //
 //     java -cp 'libs/*' Interceptor.java BOOTSTRAP HISTORY BYTES RECORDS ROUNDS
 
 import java.lang.management.ManagementFactory;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import kraftcheck.clients.ProducerRecorder;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 public class Interceptor {
+    /** What the recorder's header costs alone. */
+    public static class Header implements ProducerInterceptor<byte[], byte[]> {
+        @Override
+        public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
+            record.headers().add("kraftcheck", new byte[12]);
+            return record;
+        }
+
+        @Override
+        public void onAcknowledgement(RecordMetadata metadata, Exception exception) {}
+
+        @Override
+        public void close() {}
+
+        @Override
+        public void configure(Map<String, ?> configs) {}
+    }
+
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
         (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
@@ -23,13 +45,17 @@ public class Interceptor {
         Map<String, Object> plain = Map.of("bootstrap.servers", args[0], "acks", "all",
             "batch.size", 16384, "linger.ms", 5, "key.serializer", ByteArraySerializer.class,
             "value.serializer", ByteArraySerializer.class);
+        Map<String, Object> named = new HashMap<>(plain);
+        named.put("interceptor.classes", List.of(Header.class));
         Map<String, Object> recorded = new HashMap<>(plain);
         recorded.put("interceptor.classes", ProducerRecorder.class.getName());
         recorded.put("kraftcheck.history.path", args[1]);
         try (var first = new KafkaProducer<byte[], byte[]>(plain);
-                var second = new KafkaProducer<byte[], byte[]>(recorded)) {
+                var second = new KafkaProducer<byte[], byte[]>(named);
+                var third = new KafkaProducer<byte[], byte[]>(recorded)) {
             for (int round = 0; round < Integer.parseInt(args[4]); round++) {
-                System.out.println(cost(first, bytes, records) + " " + cost(second, bytes, records));
+                System.out.println(cost(first, bytes, records) + " " + cost(second, bytes, records)
+                    + " " + cost(third, bytes, records));
             }
         }
     }

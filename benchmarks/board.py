@@ -22,16 +22,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from benchmarks._processes import KRAFTCHECK
 from kraftcheck.osutil.children import processor_seconds
 
 FIGURES_PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "measured" / "figures.md"
-KRAFTCHECK: Final = str(Path(sys.executable).with_name("kraftcheck"))
 WORSE: Final = 0.75
 """Of what is written: a third more time."""
 LOOP: Final = 2_000_000
@@ -93,22 +93,10 @@ def simulated(scenario: str, runs: int) -> float:
 
 def campaign(runs: int) -> float:
     """Milliseconds of a run, from nothing to the report."""
-    from benchmarks.campaign import backend, configurations_named
-    from kraftcheck.traces.jobs.campaigns import Options, run_campaign
-    from kraftcheck.traces.jobs.plan import begin, plan_of
-    from kraftcheck.traces.report.campaign import write_campaign_report
+    from benchmarks.campaign import measure
 
-    before = processor_seconds()
-    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
-        folder = Path(name) / "campaign"
-        plan = begin(
-            folder, plan_of(configurations_named("examples/campaigns/saturating.toml"), runs, 1)
-        )
-        with backend(False, runs) as chosen:
-            found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
-        assert found is not None and found["verdict"] == "holds"
-        write_campaign_report(folder)
-    return 1000 * (processor_seconds() - before) / runs
+    with redirect_stdout(None):
+        return 1000 * measure("examples/campaigns/saturating.toml", runs).spent.cpu / runs
 
 
 def judged(steps: int) -> float:

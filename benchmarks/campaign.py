@@ -1,136 +1,80 @@
-"""A campaign from nothing to its report: runs/s, peak memory of all processes, and a stage budget.
+"""A campaign from nothing to its report: CPU, peak memory of all processes, and a stage budget.
 
 No peer does the whole: Kafka's simulation runs 700 clusters, etcd validates 10 to 25 trace events a
 second, CCF about a dozen executions (docs/campaigns.md). So this prints where our time goes: for
 each stage the seconds on the clock; for work on ranges the processor's seconds of each question;
 TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty. At
-the end a table says how processor time and memory grow with the runs: all of it, from nothing to
-the page, in whatever process (with Spark, what its JVM starts is left out).
+the end a table says how processor time and memory (_processes.py) grow with the runs, and what they
+are on Spark as a part of the pool's.
 
-    python -m benchmarks.campaign [SCENARIO|FILE.toml] [RUNS ...] [--spark]
-                                     default partition 300 1000: minutes
-
-Memory is the sum of resident memory of this process and all that it started, sampled, so pages that
-processes share count in each: an upper bound.
+    python -m benchmarks.campaign [SCENARIO|FILE.toml] [RUNS ...] [--places pool local cluster]
+                                     default partition 300 1000, on the pool: minutes
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
-import threading
-import time
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.conformance import backend_of
-from kraftcheck.osutil.children import processor_seconds
-from kraftcheck.traces.jobs.backends import Backend
-from kraftcheck.traces.jobs.campaigns import TIMINGS, Options, run_campaign
-from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, read_file
-from kraftcheck.traces.report.campaign import write_campaign_report
+from benchmarks._processes import KRAFTCHECK, PLACES, Cost, cost
+from kraftcheck.traces.jobs.campaigns import FINDINGS, TIMINGS
 
-SIZES = (300, 1000)
-SEED = 1
-SAMPLE_S = 0.5
-
-
-class Memory(threading.Thread):
-    """The peak of the resident memory of this process and its descendants, in MiB."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.peak = 0.0
-        self._over = threading.Event()
-
-    def run(self) -> None:
-        while not self._over.wait(SAMPLE_S):
-            self.peak = max(self.peak, resident_mb())
-
-    def end(self) -> float:
-        self._over.set()
-        self.join()
-        return self.peak
-
-
-def resident_mb() -> float:
-    """Of this process and its descendants; 0 where there is no /proc."""
-    parents: dict[int, int] = {}
-    pages: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            # The name in brackets may hold anything; the fields behind it are state and parent.
-            behind = (folder / "stat").read_text().rpartition(")")[2].split()
-            pages[int(folder.name)] = int((folder / "statm").read_text().split()[1])
-        except (OSError, IndexError, ValueError):
-            continue
-        parents[int(folder.name)] = int(behind[1])
-    own = {int(Path("/proc/self").resolve().name)} if parents else set()
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in own} - own
-        own |= more
-        grown = bool(more)
-    return sum(pages.get(pid, 0) for pid in own) * 4096 / 2**20
+SIZES: Final = [300, 1000]
+SEED: Final = 1
 
 
 class Size(NamedTuple):
-    """A campaign of so many runs: CPU-seconds, MiB at the peak, what differs."""
+    """A campaign of so many runs, where it was worked on, what it cost, and what it found."""
 
     runs: int
-    cpu: float
-    memory: float
+    place: str
+    spent: Cost
     steps: int
     distinct: int
 
-    def row(self) -> str:
-        each = 1000 * self.cpu / self.runs
+    def row(self, pool: float | None) -> str:
+        """pool: CPU-seconds of the same campaign there, where they are known."""
+        cpu = self.spent.cpu
         return (
-            f"| {self.runs:,} | {self.steps:,} | {self.distinct:,} | {self.cpu:,.1f} | "
-            f"{each:.1f} ms | {self.memory:,.0f} MiB |"
+            f"| {self.runs:,} | {self.place} | {self.steps:,} | {self.distinct:,} | {cpu:,.1f} | "
+            f"{1000 * cpu / self.runs:.1f} ms | {f'{cpu / pool:.2f}' if pool else ''} | "
+            f"{self.spent.seconds:,.0f} s | {self.spent.memory:,.0f} MiB |"
         )
 
 
-HEAD = (
-    "| runs | steps | distinct | CPU-seconds | each run | memory |\n|---:|---:|---:|---:|---:|---:|"
+HEAD: Final = (
+    "| runs | place | steps | distinct | CPU-seconds | each run | of the pool's | time | memory |\n"
+    "|---:|---|---:|---:|---:|---:|---:|---:|---:|"
 )
 
 
-def measure(folder: Path, name: str, runs: int, *, spark: bool) -> Size:
-    memory = Memory()
-    memory.start()
-    started, before = time.monotonic(), processor_seconds()
-    plan = begin(folder, plan_of(configurations_named(name), runs, SEED))
-    with backend(spark, runs) as chosen:
-        found = run_campaign(folder, plan, Options(backend=chosen, store=folder / ".verdicts"))
-    assert found is not None
-    page = write_campaign_report(folder)
-    seconds = time.monotonic() - started
-    timings = msgspec.json.decode((folder / TIMINGS).read_bytes())
-    on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def measure(name: str, runs: int, place: str = "pool") -> Size:
+    """name: of a scenario whose options are drawn, or a file of one configuration.
+
+    Raises ValueError: the campaign did not hold.
+    """
+    what = [str(Path(name).absolute())] if name.endswith(".toml") else ["--scenario", name]
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-") as temporary:
+        folder = Path(temporary) / "campaign"
+        asked = [*what, "--runs", str(runs), "--seed", str(SEED), "--out", str(folder), "--quiet"]
+        spent = cost([KRAFTCHECK, "campaign", "run", *asked], folder.parent, place=place)
+        timings = msgspec.json.decode((folder / TIMINGS).read_bytes())
+        found = msgspec.json.decode((folder / FINDINGS).read_bytes())
+        on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(
-        f"{name}, {runs:,} runs on {timings['backend']}: {found['verdict']}, {seconds:,.1f} s, "
-        f"{runs / seconds:,.1f} runs/s, peak {memory.end():,.0f} MiB in all processes, "
-        f"{on_disk / runs / 1024:,.1f} KiB/run on disk, report {page.stat().st_size >> 10:,} KiB"
+        f"{name}, {runs:,} runs on {timings['backend']}: {found['verdict']}, "
+        f"{spent.seconds:,.1f} s, {runs / spent.seconds:,.1f} runs/s, "
+        f"peak {spent.memory:,.0f} MiB in all processes, "
+        f"{on_disk / runs / 1024:,.1f} KiB/run on disk"
     )
     only = found["configurations"][0]
     tell(only, timings, runs)
-    distinct = only["conformance"]["distinct"]["canonical"]
-    return Size(runs, processor_seconds() - before, memory.peak, only["steps"], distinct)
-
-
-def configurations_named(name: str) -> tuple[Configuration, ...]:
-    """What a file of one configuration asks for, or a scenario with whatever its runs draw."""
-    if name.endswith(".toml"):
-        return read_file(Path(name)).configurations
-    return (Configuration(name=name, scenario=name),)
-
-
-def backend(spark: bool, runs: int) -> AbstractContextManager[Backend]:
-    return backend_of("spark" if spark else "pool", None, runs)
+    return Size(runs, place, spent, only["steps"], only["conformance"]["distinct"]["canonical"])
 
 
 def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
@@ -150,14 +94,18 @@ def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    words = [word for word in arguments or () if word != "--spark"]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign")
+    parser.add_argument("words", nargs="*", metavar="SCENARIO|FILE.toml RUNS")
+    parser.add_argument("--places", nargs="+", choices=PLACES, default=["pool"])
+    options = parser.parse_args(arguments or [])
+    words = options.words
     name = words.pop(0) if words and not words[0].isdigit() else "partition"
-    sizes = []
+    rows = [HEAD]
     for runs in [int(word) for word in words] or SIZES:
-        with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-            place = Path(folder) / "campaign"
-            sizes.append(measure(place, name, runs, spark="--spark" in (arguments or ())))
-    print("\n".join([HEAD, *[size.row() for size in sizes]]))
+        sizes = [measure(name, runs, place) for place in options.places]
+        pool = next((each.spent.cpu for each in sizes if each.place == "pool"), None)
+        rows += [each.row(pool) for each in sizes]
+    print("\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -2,51 +2,38 @@
 
 Files are made: Kafka logs as Jepsen writes them (history_files.py), and step traces of partitions
 under drawn faults, at least STEPS steps a file. One poll or step of the last file is wrong, and
-must be found. CPU-seconds are those of all processes of the command, and of the cluster with its
-start. On Spark **they lack the time of Python's workers**: PySpark's daemon does not wait for its
-workers, so the system adds their time to no process. Memory is that of the largest process.
+must be found. CPU-seconds and memory are those of all processes of the command, and of the cluster
+with its start (_processes.py).
 
     python -m benchmarks.files [check|conform] [--sizes N ...] [--places pool local cluster]
 
-The default sizes are 500, 2,000 and 8,000 histories, or 8, 16 and 32 step traces. All of it takes
-an hour of two cores.
+The default sizes are 500, 2,000 and 8,000 histories, or 8, 16 and 32 step traces.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import os
 import re
-import resource
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from benchmarks.board import KRAFTCHECK
+from benchmarks._processes import KRAFTCHECK, PLACES, cost
 from benchmarks.history_files import lines
-from kraftcheck import standalone
 from kraftcheck.exits import VIOLATED
 from kraftcheck.kafka.witness.speech import Outcome, Speech, header
-from kraftcheck.osutil.children import processor_seconds
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.formats import jepsen
 from kraftcheck.traces.steps.record import Part, decode_step_constants
 
 SIZES: Final = {"check": (500, 2_000, 8_000), "conform": (8, 16, 32)}
-PLACES: Final = {
-    "pool": (),
-    "local": ("--master", "local[2]"),
-    "cluster": ("--master", standalone.MASTER),
-}
+HEAD: Final = (
+    "| verb | files | place | CPU-seconds | each further file | time | memory |\n"
+    "|---|---:|---|---:|---:|---:|---:|"
+)
 OPERATIONS, STEPS, RUNS = 100, 1_000, 200
 OPTIONS: Final = {
     "replicas": 3,
@@ -55,16 +42,6 @@ OPTIONS: Final = {
     "unclean": False,
     "partitions": 1,
 }
-SUBREAPER: Final = 36
-"""PR_SET_CHILD_SUBREAPER: orphans become children of this process, which can wait for them."""
-
-
-class Cost(NamedTuple):
-    cpu: float
-    """Seconds."""
-    memory: float
-    """MiB."""
-
 
 # -- Files
 
@@ -103,63 +80,31 @@ def _runs() -> Iterator[tuple[str, list[str]]]:
             told = []
 
 
-# -- What they cost
-
-
-@contextmanager
-def cluster(folder: Path) -> Iterator[None]:
-    """A master and two workers."""
-    call = "import pathlib, sys; from kraftcheck import standalone; "
-    call += "standalone.serve(pathlib.Path(sys.argv[1]))"
-    process = subprocess.Popen([sys.executable, "-c", call, folder], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        if not process.stdout.readline():
-            raise SystemExit(f"the cluster does not start: {folder} says why")
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-
-
-def cost(verb: str, folder: Path, place: str) -> Cost:
-    """In a process of its own, which waits for all that was started.
-
-    Raises ValueError: the planted fault was not found.
-    """
-    ctypes.CDLL(None).prctl(SUBREAPER, 1)
-    before = processor_seconds()
-    words = [KRAFTCHECK, verb, str(folder), "--quiet", *PLACES[place]]
-    with cluster(folder.with_name("cluster")) if place == "cluster" else nullcontext():
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=folder.parent)
-    with suppress(ChildProcessError):
-        while True:
-            os.wait()
-    if done.returncode != VIOLATED:
-        raise ValueError(f"{' '.join(words)}: ended with {done.returncode}: {done.stdout[-300:]}")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Cost(processor_seconds() - before, used.ru_maxrss / 1024)
-
-
 def main(arguments: list[str] | None = None) -> None:
+    """Raises ValueError: the planted fault was not found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.files")
     parser.add_argument("verbs", nargs="*", default=[*SIZES], metavar="check|conform")
     parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--places", nargs="+", choices=PLACES, default=[*PLACES])
     options = parser.parse_args(arguments or [])
-    print("| verb | files | place | CPU-seconds | memory |\n|---|---:|---|---:|---:|")
+    print(HEAD)
+    spent: dict[tuple[str, str], tuple[int, float]] = {}
     for verb, size in ((v, n) for v in options.verbs for n in options.sizes or SIZES[v]):
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
             folder = Path(name) / "files"
             folder.mkdir()
             (histories if verb == "check" else traces)(folder, size)
             for place in options.places:
-                with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                    each = pool.submit(cost, verb, folder, place).result()
-                told = (
-                    f"| `{verb}` | {size:,} | {place} | {each.cpu:,.1f} | {each.memory:,.0f} MiB |"
+                words = [KRAFTCHECK, verb, str(folder), "--quiet"]
+                each = cost(words, folder.parent, VIOLATED, place)
+                first = spent.setdefault((verb, place), (size, each.cpu))
+                further = 1000 * (each.cpu - first[1]) / (size - first[0]) if size > first[0] else 0
+                print(
+                    f"| `{verb}` | {size:,} | {place} | {each.cpu:,.1f} | "
+                    f"{f'{further:,.0f} ms' if further else ''} | {each.seconds:,.0f} s | "
+                    f"{each.memory:,.0f} MiB |",
+                    flush=True,
                 )
-                print(told, flush=True)
 
 
 if __name__ == "__main__":

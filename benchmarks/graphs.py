@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from benchmarks.board import KRAFTCHECK
+from benchmarks._processes import KRAFTCHECK
 from kraftcheck.exits import HOLDS, VIOLATED
 from kraftcheck.kafka.live.witness.jars import DEFAULT
 from kraftcheck.kafka.witness.quorum import fetches

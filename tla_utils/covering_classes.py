@@ -60,7 +60,7 @@ def cover_classes(
         way = graph.nearest(at, missing, anew) if walks else None
         if way is None:
             walks.append([])
-            way = graph.nearest(start, missing, states + 1)
+            way = graph.nearest(start, missing, states)
             assert way is not None, "the first edges were reached from the start"
         walks[-1] += way
         missing.remove(graph.class_of[way[-1]])

@@ -403,8 +403,8 @@ def _counts(messages: list[Message]) -> dict[str, int]:
             counts["final"] = 1
         if message.code == SIMULATION_COUNTS:
             counts["simulated"] = 1
-    if "depth" not in counts and "progress_depth" in counts:
-        counts["depth"] = counts["progress_depth"]
+    if "progress_depth" in counts:
+        counts.setdefault("depth", counts["progress_depth"])
     return counts
 
 

@@ -32,7 +32,6 @@ from kraftcheck.reference.runner.scripted import (
     begin,
     option_of,
     problem,
-    settle,
     usual_options,
 )
 from kraftcheck.reference.steered.failures import Failure
@@ -175,7 +174,6 @@ class Played:
 
     def outcomes(self) -> list[list[str]]:
         """For each move, what the steps that it led to sent, or why they ignored their input."""
-        settle(self.schedule)
         known = len(self._told)
         for index, step in enumerate(taken(self.schedule.recorder)[known:], known):
             words = [f"sends {render_input(each, field_words)}" for each in step.sent]

@@ -82,8 +82,27 @@ class ObjectClients:
             asked.completed, asked.outcome = time, told.outcome
 
 
+class Whole:
+    """Several runs of which one recording is made."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder, self._first_step = recorder, len(recorder.steps.items)
+
+    def steps_taken(self) -> int:
+        """By all of them, so far."""
+        return len(self.recorder.steps.items) - self._first_step
+
+    def end(self, verdict: str) -> None:
+        """One of them ends, and with it all."""
+
+
 class Run(Circular):
     """One run of a protocol. Raises ProtocolError: there are no such constants."""
+
+    part_of: Whole | None = None
+    """Of what this is a part."""
+    component: int | None = None
+    """Which of it."""
 
     def __init__(
         self,
@@ -196,8 +215,14 @@ class Run(Circular):
             recorder.enter(step)
         recorder.steps.items.append(step.number)
         recorder.times.items.append(time)
+        if self.component is not None:
+            recorder.components.items.append(self.component)
         self.handler_calls += 1
         self.clients.hear(time, self.constants, step)
+
+    def steps_taken(self) -> int:
+        """In the run, or the whole of which it is a part, so far."""
+        return self.handler_calls if self.part_of is None else self.part_of.steps_taken()
 
     def holds_after(self, step: Step) -> bool:
         """Whether all properties hold that are asked; the rows are those after the step."""
@@ -208,7 +233,7 @@ class Run(Circular):
         found = self.wrong(step.before.node, before, after)
         if found is not None:
             wrong, explanation = found
-            self.violations.append(Violation(wrong.name, self.handler_calls - 1, explanation))
+            self.violations.append(Violation(wrong.name, self.steps_taken() - 1, explanation))
             self.verdict = STOPPED
         return found is None
 

@@ -15,7 +15,7 @@ up in one place (`take`). Nothing here knows of a protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from kraftcheck.reference.core.run import Run
@@ -141,7 +141,9 @@ class TimedRun(EventLoop, Run):
         memo: NodeMemo,
         recorder: Recorder,
     ) -> None:
+        self._states: list[State] = []
         super().__init__(options, memo, recorder)
+        self._places = {node: place for place, node in enumerate(self.nodes)}
         self._phases, self._chooser = phases, chooser
         self._watched: bool = options.watched
         self._stretch: int = options.stretch
@@ -150,7 +152,6 @@ class TimedRun(EventLoop, Run):
         self._record_time = recorder.times.items.append
         self._machine: Any = self.system.machine
         self._intern = self._machine.interner.input
-        self._places = {node: place for place, node in enumerate(self.nodes)}
         self.queue, self.verdict = self.make_queue(), ""
         self._undelivered = 0
         self._network = self.make_network(chooser.stream("network"))
@@ -209,8 +210,20 @@ class TimedRun(EventLoop, Run):
     def nodes(self) -> tuple[int, ...]:
         return self.system.nodes
 
+    @property
+    def at(self) -> Configuration:
+        """Where the run is. It has no mail, and its states are replaced one at a time."""
+        return Configuration(tuple(self._states))
+
+    @at.setter
+    def at(self, at: Configuration) -> None:
+        self._states = [*at.states]
+
+    def state(self, node: int) -> State:
+        return self._states[self._places[node]]
+
     def is_running(self, node: int) -> bool:
-        return self.at.states[self._places[node]].running
+        return self._states[self._places[node]].running
 
     def give(self, node: int, input: Any) -> Step | None:
         """Has a node take a step that no message or timer causes."""
@@ -227,7 +240,7 @@ class TimedRun(EventLoop, Run):
         self.clients.finish()
 
     def deliver(self, node: int, message: KnownInput) -> None:
-        if self.is_running(node):
+        if self._states[self._places[node]].running:
             self.take(node, message)
         else:
             self._undelivered += 1
@@ -238,19 +251,17 @@ class TimedRun(EventLoop, Run):
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
-        states, place = self.at.states, self._places[node]
-        before = states[place]
+        place = self._places[node]
+        before = self._states[place]
         step = before.steps.get(input)
         if step is None:
             step = before.machine.step(before, input)
             if step is None:
                 return None
         self.record(self.now, step)
-        after = step.after
-        if after is not before:
-            self.at = Configuration((*states[:place], after, *states[place + 1 :]))
+        self._states[place] = step.after
         if step.inert and self.is_settled():
-            self.rows[node] = after.row
+            self.rows[node] = step.after.row
         else:
             self.enter(node, step)
         if step.timers:
@@ -266,29 +277,23 @@ class TimedRun(EventLoop, Run):
             self._recorder.enter(step)
         self._record_step(step.number)
         self._record_time(time)
+        if self.component is not None:
+            self._recorder.components.items.append(self.component)
 
     def stand(self, state: State) -> None:
         """A node is in this state from now on, by no step of its own."""
-        states, place = self.at.states, self._places[state.node]
-        self.at = Configuration((*states[:place], state, *states[place + 1 :]))
+        self._states[self._places[state.node]] = state
 
     def enter(self, node: int, step: Step) -> None:
         """A step that properties may have to look at: the rows after it, and what they say."""
-        if self._watched:
-            rows_before = self.rows.copy()
-            self.rows[node] = step.after.row
-            self.check(node, step, rows_before)
-        else:
-            self.rows[node] = step.after.row
+        before = self.rows.copy() if self._watched else {}
+        self.rows[node] = step.after.row
+        if self._watched and (found := self.wrong(node, before, self.rows)) is not None:
+            self.violated(found[0].name, found[1])
 
     def is_settled(self) -> bool:
         """Whether no property need be asked after an inert step."""
         return self._judge is None or self._judge.settled
-
-    def check(self, node: int, step: Step, rows_before: Mapping[int, Any]) -> None:
-        """Asks what must hold after this step, which led to the rows that there are now."""
-        if (found := self.wrong(node, rows_before, self.rows)) is not None:
-            self.violated(found[0].name, found[1])
 
     # --- The second phase, and the end
 
@@ -301,9 +306,10 @@ class TimedRun(EventLoop, Run):
         self.violations.append(Violation(name, self.steps_taken() - 1, explanation))
         self.end(STOPPED)
 
-    def steps_taken(self) -> int:
-        """In the run, so far."""
-        return self.handler_calls
+    def end(self, verdict: str) -> None:
+        super().end(verdict)
+        if self.part_of is not None:
+            self.part_of.end(verdict)
 
     def statistics(self) -> dict[str, int]:
         """What happened, counted; the recorder adds what can be read off the steps."""

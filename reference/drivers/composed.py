@@ -22,14 +22,14 @@ import msgspec
 
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.clients.promises import Configuration
-from kraftcheck.reference.core.run import MOVE_US
+from kraftcheck.reference.core.run import MOVE_US, Whole
 from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.drivers.chance import RandomRun, object_of
 from kraftcheck.reference.drivers.options import options_of, scenario_of
 from kraftcheck.reference.kit.protocol import Composition, Outcome, constants_of
 from kraftcheck.reference.sim.choices import Chooser, chance
 from kraftcheck.reference.sim.family import Circular, ClientLog, Family, Manner
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.options import STRETCH
 from kraftcheck.reference.sim.recorder import Recorder, Violation
@@ -93,42 +93,17 @@ def _draw(composition: Composition, chooser: Chooser, requested: Mapping[str, An
     return _options_type(composition)(**drawn, watched=watched)
 
 
-class ComposedMemo:
-    """What is known of the steps of all components, by protocol.
-
-    Raises UnknownBug: none of the protocols has a bug of this id.
-    """
-
-    def __init__(self, composition: Composition, bug: str | None, enabled: bool) -> None:
-        self.composition = composition
-        protocols = {part.name: part for part in composition.parts.values()}
-        whose = None if bug is None else replayable(bug).protocol
-        if bug is not None and whose not in protocols:
-            replayable(bug, next(iter(protocols)))
-        self._memos = {
-            name: NodeMemo(part, bug if name == whose else None, enabled)
-            for name, part in protocols.items()
-        }
-
-    @property
-    def rule_answers(self) -> set[str] | None:
-        return next(iter(self._memos.values())).rule_answers
-
-    @rule_answers.setter
-    def rule_answers(self, told: set[str] | None) -> None:
-        for memo in self._memos.values():
-            memo.rule_answers = told
-
-    @property
-    def steps(self) -> int:
-        return sum(memo.steps for memo in self._memos.values())
-
-    def memo_of(self, component: str) -> NodeMemo:
-        return self._memos[self.composition.parts[component].name]
-
-    def forget(self) -> None:
-        for memo in self._memos.values():
-            memo.forget()
+def _memo(composition: Composition, bug: str | None, enabled: bool) -> JoinedMemo:
+    """Raises UnknownBug: none of the protocols has a bug of this id."""
+    protocols = {part.name: part for part in composition.parts.values()}
+    whose = None if bug is None else replayable(bug).protocol
+    if bug is not None and whose not in protocols:
+        replayable(bug, next(iter(protocols)))
+    memos = {
+        name: NodeMemo(part, bug if name == whose else None, enabled)
+        for name, part in protocols.items()
+    }
+    return JoinedMemo({name: memos[part.name] for name, part in composition.parts.items()})
 
 
 class _Component(RandomRun):
@@ -139,7 +114,7 @@ class _Component(RandomRun):
         joined = {of for join in joins if join.to == name for of in join.inputs}
         options, chooser, memo, recorder = given
         super().__init__(options, chooser, memo, recorder, joined)
-        self._run, self._number = run, number
+        self._run, self.part_of, self.component = run, run, number
         self._out = [join for join in joins if join.of == name]
         self.due: deque[tuple[int, Any]] = deque()
 
@@ -154,7 +129,6 @@ class _Component(RandomRun):
 
     def record(self, time: int, step: Step) -> None:
         super().record(time, step)
-        self._run.recorded(self._number)
         outcome = Outcome(step.after.row, tuple([m.value for _, m in step.sent]), step.ignored)
         for join in self._out:
             found = join.leads(step.before.node, step.before.row, step.input.value, outcome)
@@ -187,48 +161,52 @@ class ComposedClients:
         return found
 
 
-class ComposedSimulation(Circular):
+class ComposedSimulation(Whole, Circular):
     """One run of a composition."""
 
     def __init__(
-        self, options: Any, chooser: Chooser, memo: ComposedMemo, recorder: Recorder
+        self,
+        composition: Composition,
+        options: Any,
+        chooser: Chooser,
+        memo: JoinedMemo,
+        recorder: Recorder,
     ) -> None:
-        self.composition = memo.composition
-        self._options, self._chooser, self._recorder = options, chooser, recorder
+        self.composition = composition
+        super().__init__(recorder)
+        self._options, self._chooser = options, chooser
         self._components = {
             name: _Component(
-                self, at, name, getattr(options, name), chooser, memo.memo_of(name), recorder
+                self, at, name, getattr(options, name), chooser, memo.of[name], recorder
             )
             for at, name in enumerate(self.composition.parts)
         }
         self.clients = ComposedClients([*self._components.values()])
         of = [each.constants for each in self._components.values()]
         self.constants = constants_of(self.composition)(components=tuple(of))
-        self.handler_calls = 0
         self.verdict = PROGRESSED
         self.violations: list[Violation] = []
 
     def component(self, name: str) -> _Component:
         return self._components[name]
 
-    def recorded(self, component: int) -> None:
-        """A component has recorded a step."""
-        self._recorder.components.items.append(component)
-        self.handler_calls += 1
+    @property
+    def handler_calls(self) -> int:
+        return sum(each.handler_calls for each in self._components.values())
 
     def execute(self) -> None:
         workload, of = self._chooser.stream("workload"), [*self._components.values()]
         for move in range(self._moves()):
             each = of[workload.below(len(of))]
-            before, calls = self._rows(), self.handler_calls
+            before, calls = self._rows(), self.steps_taken()
             if not each.move(move * MOVE_US):
                 self._stop(each.violations[-1])
                 return
-            if self.handler_calls > calls and self._options.watched:
+            if self.steps_taken() > calls and self._options.watched:
                 for asked in self.composition.properties:
                     wrong = asked.check(self.constants, before, self._rows())
                     if wrong is not None:
-                        self._stop(Violation(asked.name, 0, wrong))
+                        self._stop(Violation(asked.name, self.steps_taken() - 1, wrong))
                         return
 
     def _moves(self) -> int:
@@ -239,8 +217,7 @@ class ComposedSimulation(Circular):
         return {name: each.rows for name, each in self._components.items()}
 
     def _stop(self, found: Violation) -> None:
-        """The steps of a run are numbered over all components."""
-        self.violations.append(found._replace(step=self.handler_calls - 1))
+        self.violations.append(found)
         self.verdict = STOPPED
 
     def statistics(self) -> dict[str, int]:
@@ -267,9 +244,9 @@ def family_of(composition: Composition) -> Family:
         scenario=scenario,
         of=_options_type(composition),
         draw=lambda chooser, fixed: _draw(composition, chooser, fixed),
-        memo=lambda bug, enabled: ComposedMemo(composition, bug, enabled),
+        memo=lambda bug, enabled: _memo(composition, bug, enabled),
         key=composition.name,
-        simulation=lambda _, *given: ComposedSimulation(*given),
+        simulation=lambda _, *given: ComposedSimulation(composition, *given),
         manner=Manner(LEGEND, "row", str, options=_told, composed=True, heals=False),
         log=ClientLog(
             lambda _: Configuration(),

@@ -20,13 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from functools import wraps
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.reference.kit.log import CacheEntry, EpochCache, cache_assign
 from kraftcheck.reference.kit.properties import Declared, Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
+    CONTROLLER,
     BrokerRecord,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -36,6 +39,7 @@ from kraftcheck.reference.partition.messages import (
     ListOffsetsResponse,
     Message,
     MetadataRecord,
+    MetadataRecords,
     ProduceResponse,
 )
 from kraftcheck.reference.partition.types import (
@@ -68,6 +72,13 @@ class PartitionState(NamedTuple):
     controller: ControllerRow
     metadata: tuple[MetadataRecord, ...]
     """The committed metadata records, from INITIAL_OFFSET on."""
+
+    def stepped(self, node: int, row: Any, sent: Iterable[Message]) -> PartitionState:
+        """The state after a step of one node: what the controller writes is committed at once."""
+        if node != CONTROLLER:
+            return PartitionState({**self.rows, node: row}, self.controller, self.metadata)
+        written = [r for m in sent if isinstance(m, MetadataRecords) for r in m.records]
+        return PartitionState(self.rows, row, self.metadata + tuple(written))
 
 
 def initial_state(constants: PartitionConstants) -> PartitionState:
@@ -130,6 +141,37 @@ def history_next(
 _invariant = Declared("before", "after", "history", "handlers")
 
 
+class OfRow(NamedTuple):
+    """What an invariant says of each broker's row by itself."""
+
+    check: Callable[[int, BrokerRow, Collection[int]], str | None]
+    """Of a broker, its row, and all brokers."""
+    looked_at: Callable[[BrokerRow], Any]
+    """What it looks at of a row."""
+
+
+OF_ROWS: Final[dict[str, OfRow]] = {}
+"""By the invariant's name."""
+
+
+def _of_row(*looks_at: str) -> Callable[[Callable[..., str | None]], Callable[..., str | None]]:
+    """Declare a function of one row, which looks at these fields of it, as an invariant."""
+
+    def declare(check: Callable[..., str | None]) -> Callable[..., str | None]:
+        @wraps(check)
+        def of_all(after: PartitionState) -> str | None:
+            for n, row in after.rows.items():
+                if wrong := check(n, row, after.rows):
+                    return wrong
+            return None
+
+        _invariant("state")(of_all)
+        OF_ROWS[_invariant.all[-1].name] = OfRow(check, attrgetter(*looks_at))
+        return check
+
+    return declare
+
+
 # --- Words ---
 
 
@@ -169,6 +211,11 @@ def holds_committed(history: PartitionHistory, log: RecordLog) -> bool:
     return agree_below(log, history.committed, len(history.committed))
 
 
+def values_of(records: Iterable[Record]) -> list[int]:
+    """Those that clients sent, and that can be read."""
+    return [r.value for r in records if r.value != CORRUPT and r.value != GONE.value]
+
+
 def values_in(log: RecordLog) -> set[int]:
     return {record.value for record in log}
 
@@ -185,37 +232,37 @@ def position(state: PartitionState, b: int) -> int:
 # --- Types ---
 
 
-@_invariant("state")
-def partition_row_type_inv(after: PartitionState) -> str | None:
+@_of_row(
+    *("status", "role", "leader", "isr", "flushed", "corrupt", "log", "epoch_start"),
+    *("pending", "remotes", "parked"),
+)
+def partition_row_type_inv(n: int, row: BrokerRow, brokers: Collection[int]) -> str | None:
     """Every field of a broker's row has a value of its type, and fields fit the role.
 
     Misses: a value of the right type that is wrong in this state.
     """
-    for n, row in after.rows.items():
-        leads, end = row.role == "Leader", len(row.log)
-        right = {
-            "status": row.status in ("Starting", "Running", "ShuttingDown", "Down"),
-            "role": row.role in ("None", "Leader", "Follower"),
-            "role when down": row.status != "Down" or row.role == "None",
-            "leader": row.leader in after.rows or row.leader == NOBODY,
-            "flushed": 0 <= row.flushed <= end,
-            "corrupt": -1 <= row.corrupt <= end,
-            "leads": not leads or (row.leader == n and n in row.isr),
-            "what only leaders have": leads
-            or (
-                row.isr == ()
-                and row.pending == NO_PENDING
-                and all(remote == UNKNOWN_REMOTE for remote in row.remotes)
-                and row.parked == ()
-            ),
-            "epoch_start": leads == (row.epoch_start != UNDEFINED) and -1 <= row.epoch_start <= end,
-            "pending": row.pending.kind in ("None", "Expand", "Shrink"),
-            "remotes": all(remote.end_offset >= -1 for remote in row.remotes),
-        }
-        wrong = [name for name, is_right in right.items() if not is_right]
-        if wrong:
-            return f"broker {n}: {', '.join(wrong)}"
-    return None
+    leads, end = row.role == "Leader", len(row.log)
+    right = {
+        "status": row.status in ("Starting", "Running", "ShuttingDown", "Down"),
+        "role": row.role in ("None", "Leader", "Follower"),
+        "role when down": row.status != "Down" or row.role == "None",
+        "leader": row.leader in brokers or row.leader == NOBODY,
+        "flushed": 0 <= row.flushed <= end,
+        "corrupt": -1 <= row.corrupt <= end,
+        "leads": not leads or (row.leader == n and n in row.isr),
+        "what only leaders have": leads
+        or (
+            row.isr == ()
+            and row.pending == NO_PENDING
+            and all([remote == UNKNOWN_REMOTE for remote in row.remotes])
+            and row.parked == ()
+        ),
+        "epoch_start": leads == (row.epoch_start != UNDEFINED) and -1 <= row.epoch_start <= end,
+        "pending": row.pending.kind in ("None", "Expand", "Shrink"),
+        "remotes": all([remote.end_offset >= -1 for remote in row.remotes]),
+    }
+    wrong = [name for name, is_right in right.items() if not is_right]
+    return f"broker {n}: {', '.join(wrong)}" if wrong else None
 
 
 @_invariant("state")
@@ -483,19 +530,18 @@ def acked_has_min_isr_copies(
     return None
 
 
-@_invariant("state")
-def no_duplicate(after: PartitionState) -> str | None:
+@_of_row("log")
+def no_duplicate(n: int, row: BrokerRow, brokers: Collection[int]) -> str | None:
     """No log has a value twice.
 
     Clients send a value once, or repeatedly as idempotent producers.
 
     Misses: a second copy after the first one is gone, and a lost value.
     """
-    for n, row in after.rows.items():
-        values = [r.value for r in row.log if r != GONE and r.value != CORRUPT]
-        if len(set(values)) < len(values):
-            twice = next(value for value in values if values.count(value) > 1)
-            return f"the log of broker {n} has value {twice} twice"
+    values = values_of(row.log)
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        return f"the log of broker {n} has value {twice} twice"
     return None
 
 
@@ -591,17 +637,16 @@ def confirms_too_early(
 # --- One broker ---
 
 
-@_invariant("state")
-def log_bounds(after: PartitionState) -> str | None:
+@_of_row("log_start", "high_watermark", "log", "status")
+def log_bounds(n: int, row: BrokerRow, brokers: Collection[int]) -> str | None:
     """Log start, high watermark and log end are in order.
 
     Misses: a wrong position that keeps this order.
     """
-    for n, row in after.rows.items():
-        if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
-            reaches = f"from {row.log_start} to {len(row.log)}"
-            known = f"its high watermark is {row.high_watermark}"
-            return f"the log of broker {n} reaches {reaches}, and {known}"
+    if is_up(row) and not 0 <= row.log_start <= row.high_watermark <= len(row.log):
+        reaches = f"from {row.log_start} to {len(row.log)}"
+        known = f"its high watermark is {row.high_watermark}"
+        return f"the log of broker {n} reaches {reaches}, and {known}"
     return None
 
 
@@ -620,16 +665,15 @@ def cache_is_sound(row: BrokerRow) -> bool:
     return cache == implied or (cache[:-1] == implied and cache[-1].start == len(row.log))
 
 
-@_invariant("state")
-def partition_epoch_cache_sound(after: PartitionState) -> str | None:
+@_of_row("epoch_cache", "log", "status")
+def partition_epoch_cache_sound(n: int, row: BrokerRow, brokers: Collection[int]) -> str | None:
     """The epoch cache is the one that the log implies, with at most one more entry at its end, for
     an epoch without records.
 
     Misses: a wrong log with the matching cache, and brokers that are down.
     """
-    for n, row in after.rows.items():
-        if is_up(row) and not cache_is_sound(row):
-            return f"the epoch cache of broker {n} is not that of its log"
+    if is_up(row) and not cache_is_sound(row):
+        return f"the epoch cache of broker {n} is not that of its log"
     return None
 
 

@@ -131,6 +131,13 @@ def produce(
     return ProduceRequest(CLIENTS, node, client, acks, (value,), *of)
 
 
+def operation_of(request: ProduceRequest | ConsumerFetchRequest | ListOffsetsRequest) -> str:
+    """As histories call what a client asks (traces/history.py)."""
+    if isinstance(request, ListOffsetsRequest):
+        return "latest" if request.timestamp == "Latest" else "earliest"
+    return "append" if isinstance(request, ProduceRequest) else "fetch"
+
+
 def _local(constants: PartitionConstants, node: int, row: Any) -> Iterator[Input]:
     if node == CONTROLLER:
         yield from of_controller(constants)

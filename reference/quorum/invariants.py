@@ -133,8 +133,9 @@ def _suspicious(
 def _row_holds(nodes: tuple[int, ...], node: int, before: Row, after: Row) -> bool:
     """The properties of a row alone. Runs come to the same steps again and again."""
     among = frozenset(nodes)
-    if any(check(node, after, among) is not None for check in OF_ROWS["state"]):
-        return False
+    for check in OF_ROWS["state"]:
+        if check(node, after, among) is not None:
+            return False
     return all(check(node, after, before) is None for check in OF_ROWS["step"])
 
 

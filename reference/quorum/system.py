@@ -86,18 +86,17 @@ class Incremental:
 
     def __init__(self, constants: Any) -> None:
         self._constants, self.history = constants, history_init(constants)
-
-    @property
-    def settled(self) -> bool:
-        return self.history.committed_before is self.history.committed
+        self.settled = True
 
     def __call__(
         self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> tuple[Property, str] | None:
-        broken = check_step(self._constants, before, after, node, self.history)
+        history = self.history
+        broken = check_step(self._constants, before, after, node, history)
+        self.settled = history.committed_before is history.committed
         if broken is None:
             return None
-        return _BY_NAME[broken.name], str(broken.check(before, after, self.history))
+        return _BY_NAME[broken.name], str(broken.check(before, after, history))
 
 
 def world(wait: type[Any] = FetchMaxWait, simulated: bool = False) -> World:

@@ -146,8 +146,6 @@ def recorded(replayed: Replayed, number: int = 0) -> tuple[Run, Recorder]:
     schedule, failure = replayed.schedule, replayed.failure
     recorder = schedule.recorder
     recorder.first_run = number
-    if isinstance(schedule, ClusterSchedule):
-        schedule.enter(0)
     steps = len(recorder.steps.items)
     violations, verdict = [], PROGRESSED
     if isinstance(failure, InvariantViolated):
@@ -223,9 +221,3 @@ def problem(schedule: AnySchedule) -> str:
     if isinstance(schedule, Schedule) and len(schedule.constants.nodes) > MOST_VOTERS:
         return f"more than {MOST_VOTERS} voters"
     return ""
-
-
-def settle(schedule: AnySchedule) -> None:
-    """Assigns the steps that were recorded last to their component, where there are several."""
-    if isinstance(schedule, ClusterSchedule):
-        schedule.enter(0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -212,6 +212,31 @@ class Memo(ABC, Generic[M]):
         """Frees the memory of a memo that nobody uses any more."""
         for machine in self._machines.values():
             machine.forget()
+
+
+class JoinedMemo:
+    """All that is known of several components, by their names. Some may share one memo."""
+
+    def __init__(self, of: Mapping[str, Memo[Any]]) -> None:
+        self.of: Mapping[str, Any] = of
+        self._all: dict[Memo[Any], None] = dict.fromkeys(of.values())
+
+    @property
+    def steps(self) -> int:
+        return sum(each.steps for each in self._all)
+
+    @property
+    def rule_answers(self) -> set[str] | None:
+        return next(iter(self._all)).rule_answers
+
+    @rule_answers.setter
+    def rule_answers(self, told: set[str] | None) -> None:
+        for each in self._all:
+            each.rule_answers = told
+
+    def forget(self) -> None:
+        for each in self._all:
+            each.forget()
 
 
 class Memos:

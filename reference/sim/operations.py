@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 
@@ -31,3 +33,12 @@ class Operation(msgspec.Struct, eq=False):
             self.end,
         )
         return (*what, self.invoked, self.completed, self.outcome)
+
+
+def close(history: Iterable[Operation], now: int) -> None:
+    """A run ends: what is open stays open, and a read that nobody answered had no effect."""
+    for operation in history:
+        if not operation.outcome:
+            append = operation.op == "append"
+            operation.outcome = "indeterminate" if append else "fail"
+            operation.completed = None if append else now

@@ -515,6 +515,16 @@ def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
     assert refused.exit_code == 3 and "choose one with --run" in refused.stderr
 
 
+def test_writes_that_nobody_reads_are_no_pass(tmp_path: Path) -> None:
+    """Whatever they were answered, it contradicts nothing."""
+    wrote = "".join(
+        f"{{:process 0, :type :{each}, :f :write, :value 1}}\n" for each in ("invoke", "ok")
+    )
+    for more, code in (("", 2), (wrote.replace("write", "read"), 0)):
+        (tmp_path / "history.edn").write_text(wrote + more)
+        assert check(tmp_path / "history.edn", "--model", "register").exit_code == code
+
+
 def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
     """As a campaign leaves it that kept no run: nothing was looked at."""
     begin_trace(tmp_path / "empty", Campaign(scenario="partition", seed=1, runs=1))

@@ -1,12 +1,14 @@
-"""A campaign on a cluster of Spark loses workers, and leaves the same bytes as without Spark.
+"""A cluster of Spark loses workers, and what it answers is what the pool answers.
 
-The cluster is one of this machine (`kraftcheck.standalone`), on a port of its own. While it works,
-an executor is killed, then a worker's Python, and a third is stopped: a straggler, whose task Spark
-repeats on the other host, since speculation is on. A stand-in for TLC judges.
+The cluster is one of this machine (`kraftcheck.standalone`), on a port of its own. While it works
+on a campaign, an executor is killed, then a worker's Python, and a third is stopped: a straggler,
+whose task Spark repeats on the other host, since speculation is on. A stand-in for TLC judges.
+While TLC judges step traces of others, an executor and a worker are killed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -19,9 +21,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.kraftcheck.test_foreign import several
 from tests.traces.jobs.small_campaigns import contents
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [
+    *(pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")),
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
+]
 
 ROOT = Path(__file__).parents[2]
 RUNS, SEED = 160, 5
@@ -57,6 +63,12 @@ with mock.patch.object(campaigns, "judge", StandIn()):
 if sys.argv[1:]:
     backend.session.stop()
 print(found["verdict"])
+"""
+CONFORM = """
+import sys
+from kraftcheck.cli import cli
+sys.stdout = open("found", "w")
+cli()
 """
 EAGER = """
 spark.speculation true
@@ -143,9 +155,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
-def test_a_campaign_outlives_its_workers(tmp_path: Path) -> None:
-    port = free_port()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Running]]:
+    """Its address, and the process that started it."""
+    port, folder = free_port(), tmp_path_factory.mktemp("cluster") / "own"
+    with ours(folder, CLUSTER, str(port)) as process:
+        wait_for(lambda: b"workers; logs" in (folder / "log").read_bytes(), process)
+        yield f"spark://127.0.0.1:{port}", process
+
+
+def test_a_campaign_outlives_its_workers(tmp_path: Path, cluster: tuple[str, Running]) -> None:
+    master, started = cluster
     (tmp_path / "spark-defaults.conf").write_text(EAGER, encoding="utf-8")
     with ours(tmp_path / "here", CAMPAIGN) as process:
         assert process.wait() == 0, (tmp_path / "here" / "log").read_text()
@@ -154,24 +174,45 @@ def test_a_campaign_outlives_its_workers(tmp_path: Path) -> None:
     def done() -> int:
         return len([*place.glob("c/partition/judged/*.range.json")])
 
-    with ours(tmp_path / "cluster", CLUSTER, str(port)) as cluster:
-        wait_for(lambda: b"workers; logs" in (tmp_path / "cluster" / "log").read_bytes(), cluster)
-        master = f"spark://127.0.0.1:{port}"
-        with ours(place, CAMPAIGN, master, SPARK_CONF_DIR=str(tmp_path)) as process:
-            for least, victims, how in (
-                (1, executors, signal.SIGKILL),
-                (2, workers, signal.SIGKILL),
-                (3, workers, signal.SIGSTOP),
-            ):
-                wait_for(lambda: done() >= least and victims(cluster.pid), process)  # noqa: B023
-                os.kill(victims(cluster.pid)[-1], how)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(RESCUE_S)
-            said = (place / "log").read_text()
-            waits = (
-                f"after {RESCUE_S:.0f} s {done()} of 16 ranges are done: nobody repeats the rest"
-            )
-            assert process.returncode == 0, said if process.poll() is not None else waits
+    with ours(place, CAMPAIGN, master, SPARK_CONF_DIR=str(tmp_path)) as process:
+        for least, victims, how in (
+            (1, executors, signal.SIGKILL),
+            (2, workers, signal.SIGKILL),
+            (3, workers, signal.SIGSTOP),
+        ):
+            wait_for(lambda: done() >= least and victims(started.pid), process)  # noqa: B023
+            os.kill(victims(started.pid)[-1], how)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(RESCUE_S)
+        said = (place / "log").read_text()
+        waits = f"after {RESCUE_S:.0f} s {done()} of 16 ranges are done: nobody repeats the rest"
+        assert process.returncode == 0, said if process.poll() is not None else waits
     assert said.splitlines()[-1] == "holds"
     assert "Traceback" not in said
     assert contents(place / "c") == contents(tmp_path / "here" / "c")
+
+
+@pytest.mark.tlc
+def test_planted_steps_are_found_though_workers_are_killed(
+    tmp_path: Path, cluster: tuple[str, Running]
+) -> None:
+    """Of eight files two have a wrong step; each is found there, and nothing else."""
+    master, started = cluster
+    folder, place = several(tmp_path / "steps", 8, (2, 5)), tmp_path / "there"
+
+    def judging(top: int = started.pid) -> list[int]:
+        """Workers that wait for TLC."""
+        return [pid for pid in workers(top) if below(pid, "tlc2.TLC")]
+
+    words = ("conform", str(folder), "--master", master, "--json", "--quiet")
+    with ours(place, CONFORM, *words) as process:
+        for victims in (executors, judging):
+            wait_for(judging, process)
+            os.kill(victims(started.pid)[-1], signal.SIGKILL)
+        process.wait(RESCUE_S)
+    said = (place / "log").read_text()
+    assert process.returncode == 1 and "Traceback" not in said, said
+    traces = json.loads((place / "found").read_text())["traces"]
+    found = {(Path(each["file"]).name, r["line"]) for each in traces for r in each["rejections"]}
+    assert len(traces) == 8 and found == {("0002.jsonl", 21), ("0005.jsonl", 21)}
+    assert sorted(each["verdict"] for each in traces) == ["holds"] * 6 + ["violated"] * 2

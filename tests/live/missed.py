@@ -80,15 +80,16 @@ UNSEEN: Final = [
         "HandleHeartbeatRequest",
         "metadataOffset",
     ),
+    Plant(
+        "a stop waits for one offset more",
+        f"{_CONTROLLER}/BrokerHeartbeatManager.java",
+        "broker.controlledShutdownOffset <= lowestActiveOffset",
+        "broker.controlledShutdownOffset < lowestActiveOffset",
+        "HandleHeartbeatRequest",
+        "shouldShutDown",
+    ),
 ]
-"""Kafka's own tests of the class see none of them; the witness finds each on its schedule."""
-SCHEDULES: Final = (
-    "prospective-watermark",
-    "prospective-vote",
-    "fenced-stopping",
-    "untold-offset",
-)
-"""Of UNSEEN, in tests/live/data."""
+"""Kafka's own tests of the class see none of them."""
 
 
 def _planted(name: str) -> Plant:
@@ -97,6 +98,31 @@ def _planted(name: str) -> Plant:
 
 
 FAULTS: Final = [
+    Fault(
+        UNSEEN[0],
+        "prospective-watermark",
+        "org.apache.kafka.raft.ProspectiveWatermarkTest",
+        "0 of 1,233",
+    ),
+    Fault(UNSEEN[1], "prospective-vote", "org.apache.kafka.raft.WrittenVoteTest", "0 of 1,233"),
+    Fault(
+        UNSEEN[2],
+        "fenced-stopping",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 196",
+    ),
+    Fault(
+        UNSEEN[3],
+        "untold-offset",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 196",
+    ),
+    Fault(
+        UNSEEN[4],
+        "waiting-stop",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 458",
+    ),
     Fault(
         quorum.FORGOTTEN,
         "forgotten-vote",

@@ -142,7 +142,7 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
         first = target.first if settings.seed is None else f"{target.first}#{settings.seed}"
         taken = {mutant.id for mutant in chosen(there, count, first)}
         for mutant in there:
-            names = [name for name in settings.named if mutant.id.startswith(name)]
+            names = [name for name in settings.named if _names(name, mutant.id)]
             met.update(dict.fromkeys(names, True))
             # Whoever names a function, or a mutant in full, wants it, chosen or not.
             wanted = any("::" in name for name in names)
@@ -150,6 +150,11 @@ def _asked(settings: Settings, every: list[Mutant]) -> Iterator[Asked]:
                 yield Asked(mutant, tests, settings.root)
     if strange := [name for name, found in met.items() if not found]:
         raise BadInput(f"{strange[0]} is no mutant, and no module of {settings.table}")
+
+
+def _names(name: str, mutant: str) -> bool:
+    """In full, or by how it begins."""
+    return mutant == name if "#" in name else mutant.startswith(name)
 
 
 def _known(asked: Asked, known: dict[str, Result], given: Mapping[str, Reason]) -> Result | None:

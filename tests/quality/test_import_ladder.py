@@ -186,6 +186,7 @@ RULES = {
     "traces.collection.*": Rule(),
     "traces.lean.*": Rule(third_party=("pyarrow",)),
     "traces.schema.*": Rule(ours=("traces.lean",), third_party=("pyarrow",)),
+    "traces.relation.*": Rule(third_party=("pyspark", "pyarrow", "numpy")),
     "traces.store.*": Rule(
         ours=("osutil", "traces.schema", "traces.sealed"), third_party=("pyarrow", "msgspec")
     ),
@@ -236,14 +237,14 @@ RULES = {
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
     "traces.steps.*": Rule(
         ours=(
-            *("traces.schema", "traces.store", "traces.jobs.backends"),
+            *("traces.schema", "traces.relation", "traces.store", "traces.jobs.backends"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil", "specs"),
         ),
-        third_party=("pyspark", "pyarrow", "numpy", "msgspec"),
+        third_party=("pyarrow", "numpy", "msgspec"),
     ),
     "traces.jobs.*": Rule(
         ours=(
-            *("traces.schema", "traces.store", "traces.steps"),
+            *("traces.schema", "traces.relation", "traces.store", "traces.steps"),
             *("traces.history", "traces.formats", "traces.checkers"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
             *("traces.sealed", "specs"),

@@ -10,6 +10,7 @@ promised to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from hypothesis import strategies as st
@@ -50,6 +51,34 @@ def possible(of: Offering, fault: str = "") -> Decorator:
     return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
 
 
+class Makes:
+    """The rule that makes one of these moves. told: all brokers hear of it, perhaps."""
+
+    def __init__(self, of: Offering, fault: str = "", told: bool = False) -> None:
+        self._of, self._fault, self._told = of, fault, told
+
+    def __set_name__(self, machine: type[Any], name: str) -> None:
+        def makes(self: BrokerMachine, move: Move, told: bool = False) -> None:
+            move.make()
+            if told:
+                self.all_read()
+
+        makes.__name__ = name
+        given: dict[str, Any] = {"told": st.booleans()} if self._told else {}
+        made: Any = rule(move=moves(self._of), **given)
+        setattr(machine, name, made(possible(self._of, self._fault)(makes)))
+
+
+def of_schedule(of: Offering) -> Offering:
+    """What there is to draw from of a machine's schedule."""
+    return lambda machine: of(machine.schedule)
+
+
+def offers(name: str, *given: str) -> Offering:
+    """The same, as the schedule itself says it."""
+    return of_schedule(methodcaller(name, *given))
+
+
 def on(fault: str) -> Decorator:
     return precondition(lambda machine: fault not in machine.off)
 
@@ -70,56 +99,24 @@ def slow_mail(machine: BrokerMachine) -> Offers:
     return machine.late_arrivals()
 
 
-def drops(machine: BrokerMachine) -> Offers:
-    return machine.schedule.drops()
-
-
-def metadata(machine: BrokerMachine) -> Offers:
-    return machine.schedule.readings()
-
-
-def prompt(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants(*PROMPT)
-
-
-def fetches(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants("SendReplicaFetch")
-
-
-def questions_to_controller(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants(*CONFERRING)
-
-
-def late(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants(*LATE)
-
-
-def lags(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants("ReplicaLagTimeout")
-
-
-def failed(machine: BrokerMachine) -> Offers:
-    return machine.schedule.wants(*FAILED)
+drops = offers("drops")
+metadata = offers("readings")
+prompt = offers("wants", *PROMPT)
+fetches = offers("wants", "SendReplicaFetch")
+questions_to_controller = offers("wants", *CONFERRING)
+late = offers("wants", *LATE)
+lags = offers("wants", "ReplicaLagTimeout")
+failed = offers("wants", *FAILED)
 
 
 def disk(machine: BrokerMachine) -> Offers:
     return [*machine.flushes(), *machine.schedule.wants(*DISK)]
 
 
-def posts(machine: BrokerMachine) -> Offers:
-    return machine.schedule.posts()
-
-
-def sends(machine: BrokerMachine) -> Offers:
-    return machine.schedule.sends()
-
-
-def breakages(machine: BrokerMachine) -> Offers:
-    return machine.schedule.breakages()
-
-
-def restarts(machine: BrokerMachine) -> Offers:
-    return machine.schedule.restarts()
+posts = offers("posts")
+sends = offers("sends")
+breakages = offers("breakages")
+restarts = offers("restarts")
 
 
 def heals(machine: BrokerMachine) -> Offers:
@@ -183,15 +180,9 @@ class BrokerMachine(SteeredMachine):
 
     # --- Messages arrive, or do not
 
-    @rule(move=moves(mail))
-    @possible(mail)
-    def deliver(self, move: Move) -> None:
-        move.make()
+    deliver = Makes(mail)
 
-    @rule(move=moves(mail_again))
-    @possible(mail_again, "again")
-    def deliver_again(self, move: Move) -> None:
-        move.make()
+    deliver_again = Makes(mail_again, "again")
 
     @rule(slow=st.runner().flatmap(lambda machine: by_position(on_time(machine))))
     @possible(on_time, "delay")
@@ -199,15 +190,9 @@ class BrokerMachine(SteeredMachine):
         """A message is slow: calm moments pass without it."""
         slow()
 
-    @rule(move=moves(slow_mail))
-    @possible(slow_mail)
-    def deliver_late(self, move: Move) -> None:
-        move.make()
+    deliver_late = Makes(slow_mail)
 
-    @rule(move=moves(drops))
-    @possible(drops, "drop")
-    def lose(self, move: Move) -> None:
-        move.make()
+    lose = Makes(drops, "drop")
 
     @rule(count=st.runner().flatmap(lambda machine: st.integers(1, machine.longest_calm)))
     def let_time_pass(self, count: int) -> None:
@@ -217,15 +202,9 @@ class BrokerMachine(SteeredMachine):
 
     # --- What brokers do
 
-    @rule(move=moves(metadata))
-    @possible(metadata)
-    def read_metadata(self, move: Move) -> None:
-        move.make()
+    read_metadata = Makes(metadata)
 
-    @rule(move=moves(prompt))
-    @possible(prompt)
-    def act(self, move: Move) -> None:
-        move.make()
+    act = Makes(prompt)
 
     @rule(move=moves(fetches), rounds=st.integers(1, 3))
     @possible(fetches)
@@ -270,10 +249,7 @@ class BrokerMachine(SteeredMachine):
         for broker in dict.fromkeys(each.partition(" reads ")[0] for each in words):
             self.first(metadata(self), broker)
 
-    @rule(move=moves(late))
-    @possible(late)
-    def lose_patience(self, move: Move) -> None:
-        move.make()
+    lose_patience = Makes(late)
 
     @rule(move=moves(lags), heard=st.integers(0, len(ALTER_PARTITION)))
     @possible(lags)
@@ -287,25 +263,13 @@ class BrokerMachine(SteeredMachine):
         for kind in ALTER_PARTITION[:heard]:
             self.first(self.arrivals(), kind)
 
-    @rule(move=moves(failed))
-    @possible(failed, "give-up")
-    def give_up_on_request(self, move: Move) -> None:
-        move.make()
+    give_up_on_request = Makes(failed, "give-up")
 
-    @rule(move=moves(disk))
-    @possible(disk)
-    def write_to_disk(self, move: Move) -> None:
-        move.make()
+    write_to_disk = Makes(disk)
 
-    @rule(move=moves(restarts))
-    @possible(restarts)
-    def restart(self, move: Move) -> None:
-        move.make()
+    restart = Makes(restarts)
 
-    @rule(move=moves(heals))
-    @possible(heals)
-    def heal(self, move: Move) -> None:
-        move.make()
+    heal = Makes(heals)
 
     # --- Idempotent producers
 

@@ -25,7 +25,17 @@ from kraftcheck.reference.directories.protocol import DIRECTORIES
 from kraftcheck.reference.snapshots.sim.changes import taken_by
 from kraftcheck.reference.steered.moves import Move
 from tests.stateful import reached
-from tests.stateful.broker_machine import COMING_BACK, BrokerMachine, Offers, moves, possible, posts
+from tests.stateful.broker_machine import (
+    COMING_BACK,
+    BrokerMachine,
+    Makes,
+    Offers,
+    moves,
+    of_schedule,
+    offers,
+    possible,
+    posts,
+)
 from tests.stateful.cluster_schedule import ClusterSchedule, cluster_of, judge_cluster
 from tests.stateful.machine import by_position
 
@@ -52,16 +62,9 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-def timers(machine: ClusterMachine) -> Offers:
-    return machine.schedule.timers()
-
-
-def endings(machine: ClusterMachine) -> Offers:
-    return machine.schedule.endings()
-
-
-def elections(machine: ClusterMachine) -> Offers:
-    return machine.schedule.elections()
+timers = offers("timers")
+endings = offers("endings")
+elections = offers("elections")
 
 
 def questions(machine: ClusterMachine) -> Offers:
@@ -84,50 +87,17 @@ def voter_crashes(machine: ClusterMachine) -> Offers:
     return machine.schedule.voter_crashes(lossy="loss" not in machine.off)
 
 
-def reassigned(machine: ClusterMachine) -> Offers:
-    return reassignments(machine.schedule)
-
-
-def changed_topics(machine: ClusterMachine) -> Offers:
-    return topic_changes(machine.schedule)
-
-
-def forgettings(machine: ClusterMachine) -> Offers:
-    return unregistrations(machine.schedule)
-
-
-def readers(machine: ClusterMachine) -> Offers:
-    return reads(machine.schedule)
-
-
-def clean_stops(machine: ClusterMachine) -> Offers:
-    return shutdowns(machine.schedule)
-
-
-def failing_directories(machine: ClusterMachine) -> Offers:
-    return directory_failures(machine.schedule)
-
-
-def resignations(machine: ClusterMachine) -> Offers:
-    return machine.schedule.resignations()
-
-
-def cuts(machine: ClusterMachine) -> Offers:
-    return machine.schedule.cuts()
-
-
-def slownesses(machine: ClusterMachine) -> Offers:
-    return machine.schedule.slownesses()
-
-
-def clocks(machine: ClusterMachine) -> Offers:
-    return machine.schedule.clocks()
-
-
-def stalls(machine: ClusterMachine) -> Offers:
-    return machine.schedule.stalls()
-
-
+reassigned = of_schedule(reassignments)
+changed_topics = of_schedule(topic_changes)
+forgettings = of_schedule(unregistrations)
+readers = of_schedule(reads)
+clean_stops = of_schedule(shutdowns)
+failing_directories = of_schedule(directory_failures)
+resignations = offers("resignations")
+cuts = offers("cuts")
+slownesses = offers("slownesses")
+clocks = offers("clocks")
+stalls = offers("stalls")
 BEGINNING: Final[dict[str, Any]] = {
     "partitions": st.sampled_from([2, 2, 1, 3]),
     "replicas": st.sampled_from([3, 3, 2]),
@@ -208,10 +178,7 @@ class ClusterMachine(BrokerMachine):
 
     # --- Voters
 
-    @rule(move=moves(timers))
-    @possible(timers, "failover")
-    def time_out(self, move: Move) -> None:
-        move.make()
+    time_out = Makes(timers, "failover")
 
     # --- Clients
 
@@ -222,43 +189,22 @@ class ClusterMachine(BrokerMachine):
         move.make()
         self.first(posts(self)[:at_once])
 
-    @rule(move=moves(questions))
-    @possible(questions)
-    def ask(self, move: Move) -> None:
-        """Reads from anywhere up to what some client has seen, asks for the end, deletes."""
-        move.make()
+    ask = Makes(questions)
+    """Reads from anywhere up to what some client has seen, asks for the end, deletes."""
 
     # --- The controller
 
-    @rule(move=moves(endings))
-    @possible(endings, "session")
-    def end_session(self, move: Move) -> None:
-        move.make()
+    end_session = Makes(endings, "session")
 
-    @rule(move=moves(elections), told=st.booleans())
-    @possible(elections, "election")
-    def elect(self, move: Move, told: bool) -> None:
-        """told: all brokers hear at once what is committed."""
-        move.make()
-        if told:
-            self.all_read()
+    elect = Makes(elections, "election", told=True)
 
-    @rule(move=moves(resignations))
-    @possible(resignations, "failover")
-    def resign(self, move: Move) -> None:
-        move.make()
+    resign = Makes(resignations, "failover")
 
-    @rule(move=moves(voter_crashes))
-    @possible(voter_crashes, "failover")
-    def crash_voter(self, move: Move) -> None:
-        move.make()
+    crash_voter = Makes(voter_crashes, "failover")
 
     # --- Faults
 
-    @rule(move=moves(broker_crashes))
-    @possible(broker_crashes, "crash")
-    def crash(self, move: Move) -> None:
-        move.make()
+    crash = Makes(broker_crashes, "crash")
 
     @rule(move=moves(broker_crashes), far=st.integers(0, len(COMING_BACK)))
     @possible(broker_crashes, "crash")
@@ -268,25 +214,13 @@ class ClusterMachine(BrokerMachine):
         broker = move.words.removeprefix("crash broker ").partition(",")[0]
         self.come_back(int(broker), far)
 
-    @rule(move=moves(cuts))
-    @possible(cuts, "partition")
-    def cut(self, move: Move) -> None:
-        move.make()
+    cut = Makes(cuts, "partition")
 
-    @rule(move=moves(slownesses))
-    @possible(slownesses, "slow")
-    def slow_down(self, move: Move) -> None:
-        move.make()
+    slow_down = Makes(slownesses, "slow")
 
-    @rule(move=moves(clocks))
-    @possible(clocks, "clock")
-    def set_clock(self, move: Move) -> None:
-        move.make()
+    set_clock = Makes(clocks, "clock")
 
-    @rule(move=moves(stalls))
-    @possible(stalls, "disk")
-    def stall_disk(self, move: Move) -> None:
-        move.make()
+    stall_disk = Makes(stalls, "disk")
 
     # --- The end
 
@@ -360,13 +294,7 @@ class ChangingClusterMachine(ClusterMachine):
         self.changes, self.directories = changes, directories
         super().start(**beginning)
 
-    @rule(move=moves(reassigned), told=st.booleans())
-    @possible(reassigned)
-    def reassign(self, move: Move, told: bool) -> None:
-        """told: all brokers hear at once what is committed."""
-        move.make()
-        if told:
-            self.all_read()
+    reassign = Makes(reassigned, told=True)
 
     @rule(kind=st.integers(0, 99), place=st.integers(0, 99))
     @possible(administrator)
@@ -379,17 +307,9 @@ class ChangingClusterMachine(ClusterMachine):
         among = kinds[kind % len(kinds)]
         among[place % len(among)].make()
 
-    @rule(move=moves(changed_topics), told=st.booleans())
-    @possible(changed_topics)
-    def change_topic(self, move: Move, told: bool) -> None:
-        move.make()
-        if told:
-            self.all_read()
+    change_topic = Makes(changed_topics, told=True)
 
-    @rule(move=moves(forgettings))
-    @possible(forgettings)
-    def forget_broker(self, move: Move) -> None:
-        move.make()
+    forget_broker = Makes(forgettings)
 
     @rule(move=moves(failing_directories), told=st.booleans())
     @possible(failing_directories)
@@ -399,12 +319,6 @@ class ChangingClusterMachine(ClusterMachine):
         if told:
             self.let_time_pass(15)
 
-    @rule(move=moves(readers))
-    @possible(readers)
-    def read(self, move: Move) -> None:
-        move.make()
+    read = Makes(readers)
 
-    @rule(move=moves(clean_stops))
-    @possible(clean_stops)
-    def stop_broker(self, move: Move) -> None:
-        move.make()
+    stop_broker = Makes(clean_stops)

@@ -27,8 +27,10 @@ from tests.stateful import beginnings, reached
 from tests.stateful.broker_machine import (
     COMING_BACK,
     BrokerMachine,
+    Makes,
     Offers,
     moves,
+    offers,
     on,
     possible,
     posts,
@@ -61,14 +63,8 @@ FAULTS: tuple[Fault, ...] = (
 Clients: TypeAlias = Literal["plain", "idempotent", "acks=1", "acks=0"]
 
 
-def shutdowns(machine: PartitionMachine) -> Offers:
-    return machine.schedule.shutdowns()
-
-
-def elections(machine: PartitionMachine) -> Offers:
-    return machine.schedule.other_elections()
-
-
+shutdowns = offers("shutdowns")
+elections = offers("other_elections")
 nodes = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.brokers))
 running = st.runner().flatmap(
     lambda machine: st.sampled_from(
@@ -167,11 +163,8 @@ class PartitionMachine(BrokerMachine):
         move.make()
         self.first(posts(self)[:at_once])
 
-    @rule(move=moves(posts))
-    @possible(posts)
-    def deliver_request(self, move: Move) -> None:
-        """Of the idempotent producer: now, or late."""
-        move.make()
+    deliver_request = Makes(posts)
+    """Of the idempotent producer: now, or late."""
 
     @rule(node=leaders, waits=st.sampled_from([True, True, False]))
     @precondition(lambda self: not self.schedule.options.idempotence)
@@ -219,13 +212,7 @@ class PartitionMachine(BrokerMachine):
         if told:
             self.all_read()
 
-    @rule(move=moves(elections), told=st.booleans())
-    @possible(elections, "election")
-    def elect_another(self, move: Move, told: bool) -> None:
-        """Another replica than the one that stands first in the assignment."""
-        move.make()
-        if told:
-            self.all_read()
+    elect_another = Makes(elections, "election", told=True)
 
     @rule()
     @on("failover")
@@ -251,10 +238,7 @@ class PartitionMachine(BrokerMachine):
         self.schedule.crash(node, *data.draw(by_position(damages)))
         self.come_back(node, far)
 
-    @rule(move=moves(shutdowns))
-    @possible(shutdowns, "shutdown")
-    def shut_down(self, move: Move) -> None:
-        move.make()
+    shut_down = Makes(shutdowns, "shutdown")
 
     @rule(node=nodes, controller=st.booleans())
     @on("partition")

@@ -71,6 +71,13 @@ def test_the_nearest_edge_of_a_class_is_taken_and_another_walk_where_it_is_cheap
     assert both.walks == [[5], [0, 1]] and both.bound == 1 + 2 and both.gap == 2
     line = cover_classes(7, source, target, 0, [[1], [4]])
     assert line.walks == [[0, 1, 2, 3, 4]] and line.gap == 0
+    # Three moves on, where another walk costs two.
+    aside = cover_classes(6, [0, 1, 2, 3, 0], [1, 2, 3, 4, 5], 0, [[0], [3, 4]])
+    assert aside.walks == [[0], [4]]
+
+
+def test_the_last_edge_of_a_ring_takes_as_many_moves_as_there_are_states() -> None:
+    assert cover_classes(3, [0, 1, 2], [1, 2, 0], 0, [[2]]).walks == [[0, 1, 2]]
 
 
 def test_the_bound_counts_how_late_classes_can_be_taken() -> None:

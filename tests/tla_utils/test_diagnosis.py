@@ -11,7 +11,7 @@ from tests.tla_utils.ledger import frame, ledger_steps, number_of, spoiled, with
 from tla_utils.diagnosis import diagnose, nearest_differences
 from tla_utils.errors import ToolError
 from tla_utils.output import TlcResult
-from tla_utils.steps import StepFrame
+from tla_utils.steps import CheckOptions, StepFrame
 from tla_utils.values import Function, Record, Value
 
 FRAME = StepFrame("Any", [])
@@ -86,6 +86,16 @@ def test_outcomes_that_were_not_all_told_explain_nothing(monkeypatch: pytest.Mon
         monkeypatch.setattr("tla_utils.diagnosis.run_tlc", lambda job, lame=lame: lame)
         with pytest.raises(ToolError, match=f"TLC told {number} of 2 outcomes"):
             diagnose(FRAME, steps)
+
+
+def test_steps_on_which_no_run_is_spent_any_more_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TLC fails on the first step, and on the next one it is not asked again."""
+    answer = TlcResult("unknown", "", errors=["broken"], error_state={"SB_id": 1})
+    monkeypatch.setattr("tla_utils.diagnosis.run_tlc", lambda job: answer)
+    steps: list[dict[str, Value]] = [{"after": 1}, {"after": 3}]
+    first, second = diagnose(FRAME, steps, options=CheckOptions(extra_runs=0))
+    assert first.error != second.error
+    assert second.error == "not evaluated: TLC failed on too many other steps"
 
 
 @pytest.mark.tlc

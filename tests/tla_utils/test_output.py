@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tla_utils.errors import ToolError
@@ -33,6 +35,14 @@ def test_a_complete_run_holds() -> None:
     assert (result.generated, result.distinct, result.queue_left, result.depth) == (1024, 12, 0, 4)
 
 
+def test_the_depth_is_the_last_that_was_told() -> None:
+    told = message(
+        2200, "Progress(3) at 2026-01-01 00:00:00: 9 states generated, 9 distinct states"
+    )
+    assert parsed(BANNER, told, COMPLETED, COUNTS, DEPTH).depth == 4
+    assert parsed(BANNER, told, COMPLETED, COUNTS).depth == 3
+
+
 EXCEPTION = """TLC threw an unexpected exception.
 This was probably caused by an error in the spec or model.
 See the User Output or TLC Console for clues to what happened.
@@ -59,6 +69,8 @@ The exception was a java.lang.RuntimeException
          "error: TLC threw an unexpected exception."),
         ([BANNER, message(1000, EXCEPTION, 1), COMPLETED, COUNTS], 0,
          'error: Attempted to select nonexistent field "lastEpoc" from'),
+        ([BANNER, *(message(1000, said, 1) for said in ("one", "two")), COMPLETED, COUNTS], 0,
+         "error: one"),
         ([BANNER, message(2209, "Progress: 90 states generated, -1 distinct states found")], 0,
          "simulation"),
     ],
@@ -106,6 +118,33 @@ def test_lassos_and_stuttering() -> None:
 def test_other_output_is_refused(text: str) -> None:
     with pytest.raises(ToolError, match="not the output of TLC"):
         parsed(text, exit_code=1)
+
+
+SANY = """\
+Processing what it extends
+Semantic errors:
+
+*** Errors: 1
+
+line 5, col 3 to line 5, col 5 of module M
+
+Unknown operator: `Nat'.
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (
+            [SANY, message(3002, "Parsing or semantic analysis failed.", 1)],
+            "does not parse: line 5, col 3 to line 5, col 5 of module M Unknown operator: `Nat'.",
+        ),
+        ([message(1101, "unknown option: -x", 1)], "refused its command line: unknown option: -x"),
+    ],
+)
+def test_what_tlc_cannot_begin_with_is_refused_with_its_words(parts: list[str], said: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(said)):
+        parsed(BANNER, *parts, exit_code=1)
 
 
 def test_states_that_cannot_be_read_are_refused() -> None:

@@ -36,7 +36,7 @@ def circles(f: Fates) -> Broken:
     np.add.at(depth, rank[reader[back]], 1)
     np.add.at(depth, rank[writer[back]] + 1, -1)
     within = np.cumsum(depth)[rank] > 0
-    some = indices(within[writer] & within[reader])
+    some = indices(within[reader])
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_edges_from(zip(writer[some].tolist(), reader[some].tolist(), strict=True))
     circles = sorted(

@@ -60,7 +60,7 @@ class GroupLog(NamedTuple):
     held: dict[Place, list[Held]]
     double: list[tuple[Place, Entry, str, str]]
     """(place, record, the member that had it, the one that got it)."""
-    written: dict[tuple[str, str], list[Written]]
+    written: dict[tuple[str, str | None], list[Written]]
     idle: list[Entry]
     """Records of an epoch that has no reason."""
     complete: bool
@@ -95,7 +95,7 @@ class _Builder:
         """By group and member, since when it has each partition."""
         self._held: dict[Place, list[Held]] = {}
         self._double: list[tuple[Place, Entry, str, str]] = []
-        self._written: dict[tuple[str, str], list[Written]] = {}
+        self._written: dict[tuple[str, str | None], list[Written]] = {}
         self._left: dict[str, list[tuple[str, str]]] = {}
         """By group, (member, partition) of those that were removed in the records right before."""
         self._unasked: dict[str, list[tuple[str, str]]] = {}
@@ -135,7 +135,7 @@ class _Builder:
                 self._now(at, entry, member, has)
         elif entry.what == "committed" and entry.committed is not None:
             written = Written(entry, frozenset(members))
-            self._written.setdefault((entry.mark, entry.key or ""), []).append(written)
+            self._written.setdefault((entry.mark, entry.key), []).append(written)
 
     def _begins(self, entry: Entry) -> None:
         """Check that each epoch has a reason.
@@ -360,7 +360,7 @@ def _in_log(log: GroupLog, m: Members) -> list[tuple[int, list[Written]]]:
 def _written(log: GroupLog, m: Members, row: int) -> list[Written]:
     """What the log has with the mark of a commit, of its group and partition."""
     group, key = m.places[int(m.commits.place[row])]
-    written = log.written.get((m.marks[int(m.commits.mark[row])], key or ""), [])
+    written = log.written.get((m.marks[int(m.commits.mark[row])], key), [])
     return [each for each in written if each.entry.group == str(group)]
 
 

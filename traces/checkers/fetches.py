@@ -40,7 +40,7 @@ class Fetches(Owners):
         self.low[full] = (self.e_slot if single else self.e_slot.take(self.until - 1)) + 1
         if not single:
             self._inside()
-        self._begins(single)
+        self._begins()
         self._stands()
         asked = self.judged & (r.kind == FETCH) & ~self.some
         empty = asked & (r.start >= 0)
@@ -73,11 +73,11 @@ class Fetches(Owners):
             since, until = self.e_slot[over - 1] + 1, self.e_slot[over]
             self._skipped("int-poll-skip", self.e_read[over], since, until)
 
-    def _begins(self, single: bool) -> None:
+    def _begins(self) -> None:
         """A fetch begins with the first record from where it asked on, or there is none."""
         r, full = self.r, self.full
         asked = r.start.take(full)
-        given = self.e_offset if single else self.e_offset.take(self.since)
+        given = self.e_offset.take(self.since)
         odd = indices((given != asked) & (asked >= 0))
         if len(odd):
             odd = odd[r.kind[full[odd]] == FETCH]

@@ -111,7 +111,7 @@ def _flags(segment: Ints, segments: int) -> Flags:
 
 def _missed(records: Records, appends: Scan) -> Flags:
     """Level 6: a read began after a record had been acknowledged that it misses."""
-    stale = records.judged & (records.r_begin > _present(records, appends))
+    stale = records.r_begin > _present(records, appends)
     return _flags(records.batch.reads.segment[stale], records.batch.segments)
 
 

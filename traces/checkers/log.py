@@ -203,15 +203,14 @@ class Judgement:
         found = np.zeros(batch.segments, bool)
         if not (batch.compacted or records.at_least_once):
             return found
-        if batch.compacted:
-            reads, slots = records.replaced
-            late = slots >= records.high[reads]
-            late |= self.scan.earliest[slots] >= records.r_end[reads]
-            found[batch.reads.segment[reads[late]]] = True
-            reads, first, after = records.ended_perhaps
-            late = (after == records.slots) | (self.scan.earliest[after] >= records.r_end[reads])
-            late &= self.scan.latest[first] <= records.r_begin[reads]
-            found[batch.reads.segment[reads[late]]] = True
+        reads, slots = records.replaced
+        late = slots >= records.high[reads]
+        late |= self.scan.earliest[slots] >= records.r_end[reads]
+        found[batch.reads.segment[reads[late]]] = True
+        reads, first, after = records.ended_perhaps
+        late = (after == records.slots) | (self.scan.earliest[after] >= records.r_end[reads])
+        late &= self.scan.latest[first] <= records.r_begin[reads]
+        found[batch.reads.segment[reads[late]]] = True
         for laws in UNPLACED.values():
             (_, tight), (_, loose) = (unplaced(records, laws, surely=s) for s in (True, False))
             found[np.setdiff1d(tight, loose)] = True

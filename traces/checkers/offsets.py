@@ -198,13 +198,10 @@ def _pairs(first: Ints, last: Ints) -> Iterator[tuple[Ints, Ints]]:
 def _least_between(values: Ints, first: Ints, last: Ints) -> Ints:
     """The least of values[first:last] of each row; NEVER: of none. A table of powers of two."""
     found = np.full(len(first), NEVER)
-    some = indices(last > first)
-    if not len(some):
-        return found
-    power = np.frexp((last[some] - first[some]).astype(np.float64))[1] - 1
+    power = np.frexp((last - first).astype(np.float64))[1] - 1
     level = values
-    for at in range(int(power.max()) + 1):
-        mine = some[power == at]
+    for at in range(int(power.max(initial=-1)) + 1):
+        mine = indices(power == at)
         found[mine] = np.minimum(level[first[mine]], level[last[mine] - (1 << at)])
         step = 1 << at
         level = np.minimum(level[:-step], level[step:]) if len(level) > step else level[:0]

@@ -202,9 +202,9 @@ def _set_full(
     return found, None if stable else "no element was read"
 
 
-def _ended(add: Operation) -> int:
+def _ended(each: Operation) -> int:
     """When it is known to have been done."""
-    return LATEST if add.outcome != OK or add.completed is None else add.completed
+    return LATEST if each.outcome != OK or each.completed is None else each.completed
 
 
 def _odd_elements(
@@ -238,8 +238,8 @@ def _elements(
         value: (_ended(each), each.index) for value, each in adds.items() if each.outcome == OK
     }
     contents = [frozenset(each.result or ()) for each in reads]
-    for at in sorted(range(len(reads)), key=lambda at: reads[at].completed or 0):
-        completed = reads[at].completed or 0
+    for at in sorted(range(len(reads)), key=lambda at: _ended(reads[at])):
+        completed = _ended(reads[at])
         for value in contents[at]:
             if value in adds and completed < known.get(value, (LATEST, 0))[0]:
                 known[value] = (completed, reads[at].index)

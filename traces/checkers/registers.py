@@ -215,17 +215,11 @@ def _clash(judged: Sequence[Operation], zones: Zones, one: int, two: int) -> Con
 def _linearization(judged: Sequence[Operation], rows: Ints, zones: Zones) -> list[int]:
     """Values in an order that their zones allow, each written and then read.
 
-    A forward zone stands at its beginning. A backward zone stands where it begins or, if that is in
-    a forward zone, at the end of that one, which is not beyond its own.
+    Each zone stands where it begins: a backward zone that begins in a forward one reaches beyond it
+    and comes after it.
     """
     is_forward = zones.first < zones.last
     points = np.where(is_forward, zones.first, zones.last)
-    forward = np.flatnonzero(is_forward)
-    if len(forward):
-        order = forward[np.argsort(zones.first[forward], kind="stable")]
-        at = np.searchsorted(zones.first[order], points, side="left") - 1
-        within = np.where(at >= 0, zones.last[order[np.maximum(at, 0)]], _BEFORE)
-        points = np.where(is_forward, points, np.maximum(points, within))
     begins = np.array([each.invoked for each in judged], dtype=np.int64)
     is_read = np.array([each.f != "write" for each in judged], dtype=bool)
     # Nobody saw it, and nobody was told that it was written.

@@ -79,7 +79,7 @@ def late_slots(records: Records, found: Scan) -> Ints:
 
 def future_reads(records: Records, found: Scan) -> Ints:
     """S3: reads that were over before what they saw can have been there."""
-    return indices(records.judged & (found.low_bound >= records.r_end))
+    return indices(found.low_bound >= records.r_end)
 
 
 def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
@@ -110,8 +110,6 @@ def shrunk_starts(records: Records, found: Scan) -> tuple[Ints, Ints]:
     below = np.searchsorted(key[order], mine, side="left")
     bound = np.where(below > 0, running[below - 1], BEFORE)
     late = indices(bound >= records.r_end[starts])
-    if not len(late):
-        return late, late
     source = np.array(
         [_first_at(after[order][: below[each]], bound[each]) for each in late], np.int64
     )

@@ -53,9 +53,7 @@ def _ranks(times: Ints, segment: Ints) -> Ints:
     segments = np.concatenate((segment, segment))
     order = np.lexsort((times, segments))
     new = np.ones(len(order), bool)
-    new[1:] = (times[order][1:] != times[order][:-1]) | (
-        segments[order][1:] != segments[order][:-1]
-    )
+    new[1:] = times[order][1:] != times[order][:-1]
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(new)
     return 2 * ranks

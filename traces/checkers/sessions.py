@@ -108,12 +108,10 @@ def _running(segment: Ints, process: Ints, gains: Ints) -> tuple[Ints, Ints]:
     -1 where there is nothing yet, with the row itself.
     """
     rows = np.arange(len(gains))
-    if not len(gains):
-        return gains, rows
     new = np.ones(len(gains), bool)
     new[1:] = (segment[1:] != segment[:-1]) | (process[1:] != process[:-1])
     group = np.cumsum(new) - 1
-    width = int(gains.max()) + 2
+    width = int(gains.max(initial=0)) + 2
     shifted = gains + group * width
     running = np.maximum.accumulate(shifted)
     higher = np.ones(len(gains), bool)

@@ -163,7 +163,7 @@ class _Log:
             low, high = np.where(seen >= 0, seen, low), np.where(seen >= 0, seen + 1, high)
             begin, end = self.records.a_begin[must], self.records.a_end[must]
             low, high = _in_time(begin, end, low, high)
-            if (late := indices((seen >= 0) & ((low > seen) | (high <= seen)))).size:
+            if (late := indices((seen >= 0) & (low > seen))).size:
                 return int(must[late[0]])
         # The earliest deadline first, in the order of offsets.
         order = np.argsort(low, kind="stable")

@@ -149,7 +149,7 @@ def _starts(batch: LogBatch) -> Ints:
     """Of each segment, the furthest start of the log that anybody was told."""
     reads = batch.reads
     start = np.zeros(batch.segments, np.int64)
-    told = indices((reads.kind == EARLIEST) & (reads.outcome == DID) & (reads.end >= 0))
+    told = indices((reads.kind == EARLIEST) & (reads.outcome == DID))
     np.maximum.at(start, reads.segment[told], reads.end[told])
     return start
 

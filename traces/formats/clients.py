@@ -46,7 +46,7 @@ from kraftcheck.traces.history import History, HistoryError, Omissions
 
 NAME: Final = "clients"
 COUNT_MAX: Final = 100_000
-"""Records that one line may be about; the interceptor's buffer has fewer."""
+"""Records that one line may be about; the interceptor ends a line after a millisecond."""
 TOGETHER: Final = 500
 """The records of unknown producers that are one operation, which saves memory: it has no end, so it
 claims nothing of their order."""

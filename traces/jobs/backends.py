@@ -15,12 +15,13 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import uuid4
@@ -185,13 +186,23 @@ class Spark:
         done: Callable[[int], None] | None = None,
     ) -> pa.Table:
         """All rows of the frame, with exactly this schema."""
-        watch = _Watch(self.session, items, done)
+        with _Watch(self.session, items, done):
+            table = self.rows(frame)
+        return table.select(schema.names).cast(schema)
+
+    def rows(self, frame: DataFrame) -> pa.Table:
+        """All rows of the frame, in no promised order."""
         try:
-            with watch:
-                table = frame.toArrow()
+            return frame.toArrow()
         except Exception as error:
             raise own_error(error) from None
-        return table.select(schema.names).cast(schema)
+
+    def files(self, paths: Sequence[Path], schema: pa.Schema) -> DataFrame:
+        """The rows of files of Parquet; nothing is read yet."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        reader = self.session.read.schema(from_arrow_schema(schema))
+        return reader.parquet(*[str(path.absolute()) for path in paths])
 
 
 def _run_items(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -228,7 +228,7 @@ class _Run:
             if self.options.fail_fast and self.announced:
                 return None
         with self._stage("findings"):
-            found = findings_of(self.directory, self.plan, outcomes)
+            found = findings_of(self.directory, self.plan, outcomes, self.options.backend)
             write_json(self.directory / FINDINGS, found)
         self._write_timings()
         if self.plan.reported != self.plan.runs:
@@ -363,8 +363,7 @@ class _Run:
         paths = [ranges.answer_path(trace, entry, "slim") for entry in entries]
         backend = self.options.backend
         if isinstance(backend, Spark):
-            slim = backend.session.read.parquet(*map(str, (p.absolute() for p in paths)))
-            return merged_on_spark(backend, slim, len(paths))
+            return merged_on_spark(backend, backend.files(paths, SLIM), len(paths))
         return merge_files(paths)
 
     def _judge(

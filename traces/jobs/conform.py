@@ -40,7 +40,6 @@ from kraftcheck.traces.steps.classes import (
     PartFiles,
     examine_part,
     merge,
-    merge_with_spark,
 )
 from kraftcheck.traces.steps.explain import JOINED, Explanation, explain, join_part
 from kraftcheck.traces.steps.judge import CHUNK, REJECTED, UNKNOWN, Judgement, judge, specs_for
@@ -186,7 +185,7 @@ def merged_on_spark(
     backend: Spark, slim: DataFrame, parts: int, done: Callable[[int], None] | None = None
 ) -> pa.Table:
     """The distinct steps of so many parts, by key; their slim rows are a frame."""
-    merged = backend.collect(merge_with_spark(slim), parts, SLIM, done)
+    merged = backend.collect(merge(slim), parts, SLIM, done)
     return merged.sort_by("key").combine_chunks()
 
 

@@ -32,6 +32,7 @@ from kraftcheck.reference.runner.scenarios import SCENARIOS
 from kraftcheck.reference.runner.watching import decisions_of
 from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS
 from kraftcheck.traces.jobs import coverage, ranges
+from kraftcheck.traces.jobs.backends import Backend, Spark
 from kraftcheck.traces.jobs.guidance import read_generation, ways_of
 from kraftcheck.traces.jobs.histories import ANOMALIES, VERDICTS
 from kraftcheck.traces.jobs.measures import MEASURES
@@ -40,7 +41,8 @@ from kraftcheck.traces.jobs.plan import Configuration, Plan
 from kraftcheck.traces.jobs.ranges import Receipt
 from kraftcheck.traces.jobs.smallest import shown
 from kraftcheck.traces.jobs.summary import replay_command
-from kraftcheck.traces.steps.record import Ints, actions_of
+from kraftcheck.traces.relation import ROWS, grouped, joined, least
+from kraftcheck.traces.steps.record import Ints, actions_of, ints
 from kraftcheck.traces.store import Manifest
 
 # --- Distributions ---
@@ -50,19 +52,21 @@ EDGES: Final = [step * 10**power for power in range(18) for step in (1, 2, 5)]
 QUANTILES: Final = (50, 90, 99)
 
 
-def distribution(values: Ints) -> dict[str, Any]:
-    """Summarise values from 0 on; there must be at least one.
+def distribution(values: Ints, times: Ints) -> dict[str, Any]:
+    """Summarise values from 0 on, in order, each with how often it occurs; there must be one.
 
     Gives how many, how many are zero, sum, quantiles, maximum, and bins as [from, below, how many]
     without empty ones at either end.
 
     A quantile is the smallest value that so many per cent do not exceed.
     """
-    ordered = np.sort(values)
-    count = len(ordered)
-    quantiles = {f"p{q}": int(ordered[max(-(-count * q // 100) - 1, 0)]) for q in QUANTILES}
-    places = np.searchsorted(EDGES, ordered[ordered > 0], side="right")
-    counts = np.bincount(places, minlength=1)
+    ends = np.cumsum(times)
+    count = int(ends[-1])
+    ranks = {q: max(-(-count * q // 100), 1) for q in QUANTILES}
+    quantiles = {f"p{q}": int(values[np.searchsorted(ends, rank)]) for q, rank in ranks.items()}
+    counts = np.zeros(len(EDGES) + 1, dtype=np.int64)
+    np.add.at(counts, np.searchsorted(EDGES, values, side="right"), times)
+    zero, counts[0] = int(counts[0]), 0
     used = np.flatnonzero(counts)
     bins = []
     if len(used):
@@ -71,10 +75,10 @@ def distribution(values: Ints) -> dict[str, Any]:
             bins.append([EDGES[place - 1], below, int(counts[place])])
     return {
         "count": count,
-        "zero": int((ordered == 0).sum()),
-        "sum": int(ordered.sum()),
+        "zero": zero,
+        "sum": int(values @ times),
         **quantiles,
-        "most": int(ordered[-1]),
+        "most": int(values[-1]),
         "bins": bins,
     }
 
@@ -88,6 +92,13 @@ GROWTH_POINTS: Final = 40
 
 LEVELS: Final = tuple(level.name.lower().replace("_", "-") for level in Level)
 """The names of levels, weakest first (reference/clients/promises.py)."""
+
+
+LEVEL: Final = ("promised", "held", "exact", "verdict")
+"""What is said of the level of a log."""
+LOG: Final = ("run", "partition")
+SMALLEST: Final = ("operations", *LOG)
+"""The order in which logs are worth showing."""
 
 
 class Metric(NamedTuple):
@@ -130,9 +141,11 @@ class Outcome(NamedTuple):
     summary: dict[str, Any]
 
 
-def findings_of(directory: Path, plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Raises TraceError: an answer of a range cannot be read."""
-    configurations = [_Findings(directory, each).all() for each in outcomes]
+def findings_of(
+    directory: Path, plan: Plan, outcomes: Sequence[Outcome], backend: Backend
+) -> dict[str, Any]:
+    """Raises TraceError: an answer of a range cannot be read; ToolError: Spark failed."""
+    configurations = [_Findings(directory, each, backend).all() for each in outcomes]
     verdict = worst(each["verdict"] for each in configurations)
     several = len(configurations) > 1
     reasons = [
@@ -182,17 +195,29 @@ def reproduce(directory: Path, plan: Plan) -> list[str]:
 
 
 class _Findings:
-    def __init__(self, directory: Path, outcome: Outcome) -> None:
+    def __init__(self, directory: Path, outcome: Outcome, backend: Backend) -> None:
         self.outcome = outcome
         self.trace = directory / outcome.configuration.name
-        self.verdicts = self._table("verdicts", VERDICTS)
-        self.anomalies = self._table("anomalies", ANOMALIES)
-        self.measures = self._table("measures", MEASURES)
+        self.backend = backend
+        self.verdicts = self._rows("verdicts", VERDICTS)
+        self.anomalies = self._rows("anomalies", ANOMALIES)
+        self.measures = self._rows("measures", MEASURES)
+        self.levels = self._asked(grouped(self.verdicts, LEVEL, sums=["operations"]))
 
-    def _table(self, name: str, schema: pa.Schema) -> pa.Table:
-        return pa.concat_tables(
-            [schema.empty_table(), *self._tables(name, schema)]
-        ).combine_chunks()
+    def _rows(self, name: str, schema: pa.Schema) -> Any:
+        """A row for each log of each run: here, or where Spark's executors read them."""
+        if isinstance(self.backend, Spark):
+            entries = self.outcome.manifest.parts
+            paths = [ranges.answer_path(self.trace, entry, name) for entry in entries]
+            return self.backend.files(paths, schema)
+        return pa.concat_tables([schema.empty_table(), *self._tables(name, schema)])
+
+    def _asked(self, rows: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._table(rows).to_pylist()
+        return found
+
+    def _table(self, rows: Any) -> pa.Table:
+        return self.backend.rows(rows) if isinstance(self.backend, Spark) else rows
 
     def _tables(self, name: str, schema: pa.Schema) -> Iterable[pa.Table]:
         for entry in self.outcome.manifest.parts:
@@ -219,10 +244,12 @@ class _Findings:
             "bad_runs": sum(each.bad_runs for each in self.outcome.receipts),
             "violations": self._violations(),
             "steps": summary["steps"],
-            "logs": self.verdicts.num_rows,
-            "operations": pc.sum(self.verdicts["operations"]).as_py() or 0,
+            "logs": sum(each[ROWS] for each in self.levels),
+            "operations": sum(each["operations"] for each in self.levels),
             "unknown_logs": histories["counts"]["unknown"],
-            "unpromised_logs": pc.sum(pc.equal(self.verdicts["promised"], "nothing")).as_py() or 0,
+            "unpromised_logs": sum(
+                each[ROWS] for each in self.levels if each["promised"] == "nothing"
+            ),
             "histories": histories,
             "levels": self._levels(),
             "anomalies": self._anomalies(),
@@ -239,20 +266,21 @@ class _Findings:
 
     def _histories(self) -> dict[str, Any]:
         counts = {word: 0 for word in ("holds", "violated", "unknown")}
-        for row in self.verdicts.group_by("verdict").aggregate([("run", "count")]).to_pylist():
-            counts[row["verdict"]] = row["run_count"]
+        for row in self.levels:
+            counts[row["verdict"]] += row[ROWS]
         reasons = []
         if counts["violated"]:
             reasons.append(f"{counts['violated']} logs broke what was promised to their clients")
         if counts["unknown"]:
             reasons.append(f"{counts['unknown']} logs could not be decided")
-        bad = self.verdicts.filter(pc.equal(self.verdicts["verdict"], "violated"))
-        bad = bad.sort_by([(name, "ascending") for name in ("operations", "run", "partition")])
+        bad = []
+        if counts["violated"]:
+            bad = self._asked(least(self.verdicts, SMALLEST, 3, ("verdict", "violated")))
         return {
             "verdict": worst(word for word, count in counts.items() if count),
             "reasons": reasons,
             "counts": counts,
-            "smallest": [self._witness(row, None) for row in bad.slice(0, 3).to_pylist()],
+            "smallest": [self._witness(row, None) for row in bad],
         }
 
     def _witness(
@@ -281,9 +309,7 @@ class _Findings:
 
     def _levels(self) -> list[dict[str, Any]]:
         """How many logs were promised each level, and which one held; weakest promise first."""
-        keys = ["promised", "held", "exact", "verdict"]
-        grouped = self.verdicts.group_by(keys).aggregate([("run", "count")])
-        rows = grouped.rename_columns([*keys, "logs"]).select([*keys, "logs"]).to_pylist()
+        rows = [{**{key: row[key] for key in LEVEL}, "logs": row[ROWS]} for row in self.levels]
         order = ("nothing", *LEVELS)
         return sorted(
             rows,
@@ -297,41 +323,29 @@ class _Findings:
 
     def _anomalies(self) -> list[dict[str, Any]]:
         """Each anomaly that happened: those that a promise excludes first, then by how often."""
-        grouped = self.anomalies.group_by(["name", "forbidden"]).aggregate(
-            [("run", "count"), ("count", "sum")]
-        )
+        operations = self.verdicts.select([*LOG, "operations"])
+        met = joined(self.anomalies, operations, LOG)
         found: dict[str, dict[str, Any]] = {}
-        for row in grouped.to_pylist():
+        smallest: dict[str, dict[str, Any]] = {}
+        # Those that a promise excludes come last, and name the smallest.
+        rows = self._asked(grouped(met, ["forbidden", "name"], sums=["count"], first=SMALLEST))
+        for row in sorted(rows, key=lambda row: row["forbidden"]):
             own = found.setdefault(row["name"], {"logs": 0, "forbidden": 0, "count": 0})
-            own["logs"] += row["run_count"]
-            own["count"] += row["count_sum"]
-            own["forbidden"] += row["run_count"] if row["forbidden"] else 0
-        rows = [
+            own["logs"] += row[ROWS]
+            own["count"] += row["count"]
+            own["forbidden"] += row[ROWS] if row["forbidden"] else 0
+            smallest[row["name"]] = row
+        told = [
             {
                 "name": name,
                 "meaning": JEPSEN.get(name) or OURS[name],
                 "jepsen": name in JEPSEN,
                 **own,
-                "smallest": self._smallest(name, own["forbidden"] > 0),
+                "smallest": self._witness(smallest[name], name, drawn=own["forbidden"] > 0),
             }
             for name, own in found.items()
         ]
-        return sorted(rows, key=lambda row: (-row["forbidden"], -row["logs"], row["name"]))
-
-    def _smallest(self, name: str, forbidden: bool) -> dict[str, Any]:
-        """The log with fewest operations in which it happened; where it is excluded, if any."""
-        happened = self.anomalies.filter(
-            pc.and_(
-                pc.equal(self.anomalies["name"], name),
-                pc.equal(self.anomalies["forbidden"], forbidden),
-            )
-        )
-        columns = ["run", "partition"]
-        joined = happened.select(columns).join(
-            self.verdicts.select([*columns, "operations"]), columns, join_type="inner"
-        )
-        first = joined.sort_by([(each, "ascending") for each in ("operations", *columns)])
-        return self._witness(first.slice(0, 1).to_pylist()[0], name, drawn=forbidden)
+        return sorted(told, key=lambda row: (-row["forbidden"], -row["logs"], row["name"]))
 
     # -- What runs broke, and how they went
 
@@ -346,17 +360,18 @@ class _Findings:
         tables = {"measures": self.measures, "verdicts": self.verdicts}
         found = []
         for metric in METRICS:
-            table = tables[metric.table].select(["run", metric.name]).drop_null()
-            values = np.asarray(table[metric.name].to_numpy(), dtype=np.int64)
-            if not len(values) or not values.any():
+            rows = grouped(tables[metric.table], [metric.name], first=["run"])
+            told = self._table(rows).sort_by(metric.name)
+            values, times = ints(told[metric.name]), ints(told[ROWS])
+            if not values.any():
                 continue
-            run = int(table["run"][int(values.argmax())].as_py())
+            run = told["run"][-1].as_py()
             found.append(
                 {
                     "name": metric.name,
                     "words": metric.words,
                     "unit": metric.unit,
-                    **distribution(values),
+                    **distribution(values, times),
                     "worst": {"run": run, "replay": replay_command(self.trace, run)},
                 }
             )

@@ -8,9 +8,9 @@ On a cluster our code is shipped to the workers; they need the packages that it 
 under PYSPARK_PYTHON if that is set and else where they are here, and the trace's folder at the same
 path.
 
-What is shipped is one archive, which stands in front of everything that workers import: of ours
-nothing has to be installed there, and an older kraftcheck that is installed is not used. Equal
-sources make an equal archive.
+What is shipped is unpacked by each executor, in front of everything that its workers import: of
+ours nothing has to be installed there, and an older kraftcheck that is installed is not used. Equal
+sources make equal archives.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import socket
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes, read_text, sources
+from kraftcheck.osutil.files import read_text
 from kraftcheck.traces.jobs.backends import own_error
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
@@ -37,42 +38,45 @@ from tla_utils.java_home import java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# --- Our packages as one archive ---
+# --- Our packages as archives ---
 
 # The package. In a checkout a link leads here, which must not be resolved.
 _OURS: Final = Path(__file__).absolute().parents[2]
-PACKAGES: Final = {
-    **{f"kraftcheck/{each.name}": each for each in sorted(_OURS.iterdir()) if each.is_dir()},
-    "tla_utils": Path(tla_utils.__file__).parent,
-}
-"""The folders that a worker imports from, by their path in the archive."""
+PACKAGES: Final = {"kraftcheck": _OURS, "tla_utils": Path(tla_utils.__file__).parent}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip file can say."""
 
 
 def ship(session: SparkSession) -> None:
     """Puts our packages in front of everything that the session's workers import."""
-    # Executors fetch the file from the driver whenever they begin, so it must stay.
+    # Executors fetch the files from the driver whenever they begin, so they must stay.
     folder = Path(tempfile.mkdtemp(prefix="kraftcheck-code-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    session.sparkContext.addPyFile(str(pack(folder / "kraftcheck-code.zip")))
+    for name in PACKAGES:
+        # Unpacked in a folder that stands first among those that workers import from.
+        session.sparkContext.addArchive(f"{pack(name, folder)}#{name}")
 
 
-def pack(path: Path) -> Path:
-    """Writes the archive to `path`."""
+def pack(name: str, folder: Path) -> Path:
+    """Writes a package with all that lies in it: TLC reads modules and classes from files."""
+    path = folder / f"{name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sorted(_OURS.glob("*.py")):
-            _write(archive, f"kraftcheck/{source.name}", source)
-        for name, folder in PACKAGES.items():
-            for source in sources(folder):
-                _write(archive, f"{name}/{source.relative_to(folder).as_posix()}", source)
+        for file in _files(PACKAGES[name]):
+            entry = zipfile.ZipInfo(file.relative_to(PACKAGES[name]).as_posix(), _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, file.read_bytes())
     return path
 
 
-def _write(archive: zipfile.ZipFile, name: str, source: Path) -> None:
-    entry = zipfile.ZipInfo(name, _EPOCH)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(entry, read_bytes(source))
+def _files(folder: Path) -> Iterator[Path]:
+    # Not rglob, which does not follow the links of a checkout.
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith((".", "__pycache__")):
+            continue
+        if path.is_dir():
+            yield from _files(path)
+        else:
+            yield path
 
 
 # --- The session ---

@@ -17,7 +17,7 @@ whatever parts there are and whoever merged them; and a class that was not accep
 to all that took it, from its witness on. Where it is otherwise a stage has lost steps, or filed
 them under others. Looked at are counts and witnesses alone, which two stages found each on its own.
 
-Law of this file: `merge` and `merge_with_spark` have one result (tested, byte for byte).
+Law of this file: `merge` has one result, here and on Spark (tested, byte for byte).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -38,6 +38,7 @@ import pyarrow.parquet as pq
 
 from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.specs import SPECS
+from kraftcheck.traces.relation import Rows, grouped
 from kraftcheck.traces.schema import PROGRESSED, STATISTICS, STOPPED, PartTables
 from kraftcheck.traces.steps.check import Finding, check_runs
 from kraftcheck.traces.steps.record import (
@@ -59,9 +60,6 @@ from kraftcheck.traces.steps.symmetry import (
 from kraftcheck.traces.steps.translation import INIT
 from kraftcheck.traces.store import PartEntry, read_part
 from tla_utils.errors import ToolError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 RECORDED_LIMIT: Final = 1_000_000
 """Of how many recorded steps a worker knows the class, each in some 150 bytes."""
@@ -470,33 +468,9 @@ def most(notes: Iterable[RunNote]) -> list[RunNote]:
 # --- Merging ---
 
 
-def merge(slim: pa.Table) -> pa.Table:
-    """One row for each class: its count over all parts, and its smallest witness; by key."""
-    ordered = slim.sort_by([(name, "ascending") for name in ("key", "run", "step")])
-    ordered = ordered.combine_chunks()
-    keys = ordered["key"]
-    first = np.ones(len(keys), dtype=np.bool_)
-    first[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy()
-    starts = np.flatnonzero(first)
-    counts = ordered["count"].to_numpy()
-    columns = ordered.take(pa.array(starts))
-    summed = np.add.reduceat(counts, starts) if len(starts) else counts
-    return columns.set_column(1, SLIM.field("count"), pa.array(summed, pa.int64())).cast(SLIM)
-
-
-def merge_with_spark(slim: DataFrame) -> DataFrame:
-    """The same, as a transformation of a frame; in no promised order.
-
-    min(struct(run, step)), and not any witness: dropDuplicates would keep whichever came first.
-    """
-    from pyspark.sql import functions as F
-
-    grouped = slim.groupBy("key").agg(
-        F.sum("count").alias("count"), F.min(F.struct("run", "step")).alias("witness")
-    )
-    return grouped.select(
-        "key", "count", F.col("witness.run").alias("run"), F.col("witness.step").alias("step")
-    )
+def merge(slim: Rows) -> Rows:
+    """One row for each class: its count over all parts, and its smallest witness."""
+    return grouped(slim, ["key"], sums=["count"], first=["run", "step"]).select([*SLIM.names])
 
 
 # --- Sums ---
@@ -518,7 +492,7 @@ def demand_all_joined(merged: pa.Table, numbers: Sequence[int], joined: pa.Table
     joined: with the columns JOINED (explain.py).
     """
     columns = [joined["key"], joined["times"], joined["run"], joined["step"]]
-    found = merge(pa.table(columns, schema=SLIM))
+    found = merge(pa.table(columns, schema=SLIM)).cast(SLIM)
     wanted = merged.take(pa.array(numbers, pa.int64())).cast(SLIM).sort_by("key")
     if found.equals(wanted.combine_chunks()):
         return

@@ -24,7 +24,6 @@ from kraftcheck.reference.partition.sim.pace import FETCH, NEVER, Pace
 from kraftcheck.reference.partition.types import BrokerRow, is_up
 from kraftcheck.reference.sim.events import CALL, TIMER
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import State
 
 _SELDOM: Final = frozenset({"ReplicaFetchTimeout", "ReplicaLagTimeout", "ControllerRequestTimeout"})
 
@@ -158,22 +157,6 @@ class ServedPace(Pace):
         del due[wants[at]]
         due[timeout] = self._world.now + 1000 * self._paces.fetch_timeout
         return (*wants[:at], timeout, *wants[at + 1 :])
-
-    def look(self, node: int, state: State) -> None:
-        due, wants = self._due[node], state.wants
-        for want in wants:
-            if want not in due:
-                self._set(node, want, self._world.now + self._delay(node, state, want))
-        left = len(due) - len(wants)
-        if left == 1:
-            # As after nearly every step; and to look for one alone needs no list.
-            for want in due:
-                if want not in wants:
-                    del due[want]
-                    return
-        elif left:
-            for gone in [want for want in due if want not in wants]:
-                del due[gone]
 
     def _set(self, node: int, want: KnownInput, due: int) -> None:
         self._due[node][want] = due

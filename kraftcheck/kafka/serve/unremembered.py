@@ -14,26 +14,16 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from kraftcheck.kafka.serve.branches import BranchLog
-from kraftcheck.reference.partition.invariants import is_row_suspicious, values_of
+from kraftcheck.reference.partition.invariants import is_row_suspicious
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
-    NO_REQUEST,
-    BrokerFlush,
-    CheckpointHighWatermark,
-    ControllerRequestTimeout,
-    IsrShrinkTimeout,
-    ReplicaFetchTimeout,
-    ReplicaLagTimeout,
-    SendAlterPartition,
-    SendHeartbeat,
-    SendRegistration,
-    SendReplicaFetch,
 )
-from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo, may_fetch
-from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow, RecordLog, is_up
+from kraftcheck.reference.partition.properties import values_of
+from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
+from kraftcheck.reference.partition.types import BrokerRow, RecordLog, is_up
 from kraftcheck.reference.sim.interning import Interner, KnownInput, KnownRow
 from kraftcheck.reference.sim.memo import Sent, State, Step
 from kraftcheck.reference.sim.recorder import Recorder
@@ -58,12 +48,8 @@ class _Machine(PartitionMachine):
         """Where the logs of all replicas begin."""
         self._values: dict[int, tuple[RecordLog, set[int]]] = {}
         """Of a broker a log that it had, and the values in it."""
-        known = self.interner.input
-        self._flush, self._checkpoint = known(BrokerFlush()), known(CheckpointHighWatermark())
-        self._register, self._beat = known(SendRegistration()), known(SendHeartbeat())
-        self._alter, self._shrink = known(SendAlterPartition()), known(IsrShrinkTimeout())
-        self._fetch = known(SendReplicaFetch())
-        self._lag = [(b, known(ReplicaLagTimeout(b))) for b in constants.brokers]
+        self._old: tuple[KnownInput, ...] = ()
+        """What the broker that takes a step wanted before it."""
 
     def first_row(self, node: int) -> Any:
         row = super().first_row(node)
@@ -82,7 +68,7 @@ class _Machine(PartitionMachine):
             after = State(self, node, _UNKNOWN, row, True, (), state.steps)
             return self.new_step(state, input, after, sent, outcome)
         after = state if row is before else self.followed_by(state, row)
-        is_inert = not self._watched or self.is_inert(before, row, sent)
+        is_inert = not self._watched or self.is_inert(node, before, row, sent)
         noted = self.noted(state, outcome, is_inert)
         return Step(state, input, after, sent, outcome.ignored, is_inert, noted, sent)
 
@@ -106,64 +92,22 @@ class _Machine(PartitionMachine):
 
     def followed_by(self, before: State, row: BrokerRow) -> State:
         """A broker has another row now."""
-        running = is_up(row)
-        wants = self._wants(before, row) if running else ()
-        return State(self, before.node, _UNKNOWN, row, running, wants, before.steps)
-
-    def _wants(self, before: State, row: BrokerRow) -> tuple[KnownInput, ...]:
-        """Update what `new_state` says of who runs.
-
-        It is made of what was wanted before: deadlines are kept by want, so one that is still
-        wanted has to be the same object.
-        """
-        old, was, end = before.wants, before.row, len(row.log)
-        wants: list[KnownInput] = []
-        if (
-            old
-            and row.controller_request is was.controller_request
-            and (row.broker_epoch == was.broker_epoch)
-        ):
-            wants.append(old[0])
-        elif row.controller_request != NO_REQUEST:
-            wants.append(_again(old, ControllerRequestTimeout, row.controller_request))
-        else:
-            wants.append(self._register if row.broker_epoch == UNDEFINED else self._beat)
-        if row.alter_request != NO_REQUEST:
-            wants.append(_again(old, ControllerRequestTimeout, row.alter_request))
-        if row.role == "Leader":
-            self._add_of_leader(before.node, row, end, wants)
-        elif may_fetch(row):
-            wants.append(self._fetch)
-        for request in row.fetching:
-            wants.append(_again(old, ReplicaFetchTimeout, request))
-        if row.flushed < end:
-            wants.append(self._flush)
-        if row.checkpoint != row.high_watermark:
-            wants.append(self._checkpoint)
-        found = tuple(wants)
+        old = self._old = before.wants
+        found = tuple(self._wanted(before.node, row))
         # Known inputs are equal if they are one.
-        return old if found == old else found
+        wants = old if found == old else found
+        return State(self, before.node, _UNKNOWN, row, is_up(row), wants, before.steps)
 
-    def _add_of_leader(self, node: int, row: BrokerRow, end: int, wants: list[KnownInput]) -> None:
-        """But for timeouts of produce requests, which are the front's to give (data.py)."""
-        rules = self.brokers.rules
-        if rules.may_send_alter_partition(row):
-            wants.append(self._alter)
-        for (broker, lag), remote in zip(self._lag, row.remotes, strict=True):
-            if remote.end_offset != end and remote.caught_up and broker != node:
-                wants.append(lag)
-        if row.pending.kind == "None":
-            for broker in row.isr:
-                if broker != node and rules.is_out_of_sync(row, broker):
-                    wants.append(self._shrink)
-                    break
+    def _want(self, of: type[Any], *about: Any) -> KnownInput:
+        """The object that it was, if it was wanted before: deadlines are kept by want."""
+        for each in self._old:
+            if type(each.value) is of and astuple(each.value) == about:
+                return each
+        return known(of(*about))
 
-
-def _again(old: tuple[KnownInput, ...], kind: Any, request: Any) -> KnownInput:
-    for each in old:
-        if type(each.value) is kind and each.value.request == request:
-            return each
-    return known(kind(request))
+    def _wanted_by_clients(self, row: BrokerRow) -> list[KnownInput]:
+        """Timeouts of produce requests are the front's to give (data.py)."""
+        return []
 
 
 def known(value: Any) -> KnownInput:

@@ -27,7 +27,6 @@ from kraftcheck.kafka.witness.schedule import KafkaSchedule
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken
 from kraftcheck.reference.cluster.sim.controllers import Controllers
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, Shape, constants_of
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo
 from kraftcheck.reference.cluster.steered.moves import TIMEOUTS
 from kraftcheck.reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
@@ -46,7 +45,7 @@ from kraftcheck.reference.quorum.sim import faults
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Stream, chance, pick
-from kraftcheck.reference.sim.memo import State, Step
+from kraftcheck.reference.sim.memo import JoinedMemo, State, Step
 from kraftcheck.reference.steered.moves import Move, NodeStep
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
@@ -120,7 +119,8 @@ class KafkaCluster(Hosted, ClusterSchedule):
         self.stands: Step | None = None
         """What a controller has decided and is committed now."""
         self._speech = Speech(constants_of(options).partitions[0])
-        memo = ClusterMemo(QuorumMemo(TIMEOUTS, None), PartitionMemo(None).taking(self._taken))
+        taken = PartitionMemo(None).taking(self._taken)
+        memo = JoinedMemo({"quorum": QuorumMemo(TIMEOUTS, None), "partition": taken})
         super().__init__(options, memo=memo)
         self.thrown = self.voters.thrown
 

@@ -17,7 +17,7 @@ of the component alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -35,7 +35,7 @@ from kraftcheck.reference.compaction.messages import (
     Unload,
 )
 from kraftcheck.reference.compaction.types import Batch, CompactedReplica
-from kraftcheck.reference.core.run import Run
+from kraftcheck.reference.core.run import Run, Whole
 from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
@@ -56,19 +56,12 @@ EXPIRED: Final = 500
 which it may be."""
 
 
-class ReplicasEnvironment(Protocol):
-    now: int
-
-    def enter(self, component: int) -> None: ...
-    def end(self, verdict: str) -> None: ...
-
-
 class CompactedReplicas(EventLoop, Run):
     """All replicas of the log, with a queue of their own."""
 
     def __init__(
         self,
-        world: ReplicasEnvironment,
+        whole: Whole,
         partition: ClusterPartition,
         component: int,
         keys: int,
@@ -85,7 +78,8 @@ class CompactedReplicas(EventLoop, Run):
             watched=watched,
         )
         super().__init__(options, memo, recorder)
-        self._cluster, self._partition, self._component = world, partition, component
+        self._whole, self._partition = whole, partition
+        self.part_of, self.component = whole, component
         self._clock = chooser.stream(stream_of_option("cleaned"))
         self.queue = Queue()
         self.closed = self._looking = False
@@ -96,12 +90,13 @@ class CompactedReplicas(EventLoop, Run):
         for broker in partition.brokers:
             self._later(CLEANING_MS, self._clean, broker)
 
-    def happen(self, due: int, kind: int, node: int, what: Any) -> None:
-        if not self.closed:
-            super().happen(due, kind, node, what)
-
     def _later(self, ms: tuple[int, ...], what: Callable[[int], None], broker: int) -> None:
-        self.queue.push(self._cluster.now + 1000 * pick(self._clock, ms), CALL, broker, what)
+        def unless_closed(broker: int) -> None:
+            if not self.closed:
+                what(broker)
+
+        due = self.now + 1000 * pick(self._clock, ms)
+        self.queue.push(due, CALL, broker, unless_closed)
 
     def row(self, broker: int) -> CompactedReplica:
         row: CompactedReplica = self.state(broker).row
@@ -112,8 +107,7 @@ class CompactedReplicas(EventLoop, Run):
         step = self.step(broker, self.known(input))
         if step is None or self.closed:
             return False
-        self._cluster.enter(self._component)
-        if not self.make(self._cluster.now, step):
+        if not self.make(self.now, step):
             self._stop()
         return not self.closed
 
@@ -125,7 +119,7 @@ class CompactedReplicas(EventLoop, Run):
         self.closed = True
         self._partition.judge_promise()
         if self._partition.is_promised:
-            self._cluster.end(STOPPED)
+            self._whole.end(STOPPED)
         else:
             self.violations.clear()
 
@@ -146,7 +140,7 @@ class CompactedReplicas(EventLoop, Run):
         """
         if not self._looking and not self.closed and self._is_behind():
             self._looking = True
-            self.queue.push(self._cluster.now, CALL, 0, lambda _: self.follow())
+            self.queue.push(self.now, CALL, 0, lambda _: self.follow())
 
     def _is_behind(self) -> bool:
         return any(

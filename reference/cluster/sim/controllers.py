@@ -132,9 +132,9 @@ class Controllers:
 
     # --- What the quorum tells them
 
-    @property
-    def open(self) -> Mapping[int, object]:
-        return _Everybody()
+    def awaits(self, node: int) -> bool:
+        """Any voter's news."""
+        return True
 
     def start(self) -> None:
         """Nobody is active yet."""
@@ -403,16 +403,3 @@ class Controllers:
         del active.sessions[broker]
         holds = [each.number for each in self._brokers.partitions_of[broker]]
         self._decide(active, dict.fromkeys(holds, SessionTimeout(broker)))
-
-
-class _Everybody(Mapping[int, object]):
-    """Any voter's news is awaited."""
-
-    def __getitem__(self, node: int) -> object:
-        return True
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0

@@ -31,23 +31,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
+from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from kraftcheck.reference.cluster.sim.scheduler import ClusterSimulation
 from kraftcheck.reference.cluster.types import coordinated
 from kraftcheck.reference.compaction.keys import written
 from kraftcheck.reference.core.system import NodeMemo
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.drivers.chance import RandomRun
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
-from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser, pick
 from kraftcheck.reference.sim.events import CALL, EventLoop, Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.operations import Operation
-from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.traces.schema import STOPPED
 
 LOG: Final = 0
@@ -58,20 +57,6 @@ FIRST_VALUE: Final = 1_000_000
 """The first record of the coordinator, as a value: no other client's is as large."""
 BETWEEN_MS: Final = (10, 30, 80)
 """From a move of the coordinator, or of those that ask it, to the next one."""
-
-
-class CoordinatedMemo(ClusterMemo):
-    """What is known of the steps of all components."""
-
-    def __init__(
-        self,
-        quorum: QuorumMemo,
-        partition: DirectoryMemo,
-        coordinator: NodeMemo,
-        replicas: NodeMemo,
-    ) -> None:
-        super().__init__(quorum, partition, coordinator, replicas)
-        self.coordinator, self.replicas = coordinator, replicas
 
 
 class Coordinators(EventLoop, RandomRun):
@@ -85,6 +70,7 @@ class Coordinators(EventLoop, RandomRun):
         memo: NodeMemo,
         recorder: Recorder,
     ) -> None:
+        self.part_of, self.component = cluster, 1 + len(cluster.partitions)
         super().__init__(options, chooser, memo, recorder)
         assert memo.protocol.coordinated is not None, "asked of protocols that have such a log"
         self._node, self._elected, self._said = memo.protocol.coordinated
@@ -126,7 +112,7 @@ class Coordinators(EventLoop, RandomRun):
 
     def _follow(self, step: Step | None) -> None:
         self._moves += 1
-        if step is not None and not self.make(self._cluster.now, step):
+        if step is not None and not self.make(self.now, step):
             self.closed = True
             self._cluster.end(STOPPED)
 
@@ -140,7 +126,7 @@ class Coordinators(EventLoop, RandomRun):
         """
         if self._newest() != UNDEFINED and not self._looking and not self.closed:
             self._looking = True
-            self.queue.push(self._cluster.now, CALL, 0, self._look)
+            self.queue.push(self.now, CALL, 0, self._look)
 
     def _newest(self) -> int:
         """The broker that leads the log in a larger epoch than the coordinator has, or none."""
@@ -174,7 +160,7 @@ class Coordinators(EventLoop, RandomRun):
         first = self._broker == UNDEFINED
         self._broker, self._epoch, self._watermark = broker, row.leader_epoch, row.high_watermark
         if first:
-            self.queue.push(self._cluster.now, CALL, 0, self._move)
+            self.queue.push(self.now, CALL, 0, self._move)
             return
         records, log = self._behind(row), self.rows[self._node].log
         tail = next((each for each in log.tails if each.records == records), None)
@@ -267,10 +253,8 @@ class Coordinators(EventLoop, RandomRun):
         return self._partition.machine.interner.input(request)
 
     def record(self, time: int, step: Step) -> None:
-        cluster = self._cluster
-        cluster.enter(cluster.coordinator)
         super().record(time, step)
-        self._step_taken = cluster.steps_taken() - 1
+        self._step_taken = self.steps_taken() - 1
         if step.before.node != self._node or isinstance(step.input.value, self._elected):
             return
         before, after = step.before.row.log, step.after.row.log
@@ -303,7 +287,7 @@ class Coordinators(EventLoop, RandomRun):
         operation = self._operations.pop(m.request.values[0] - FIRST_VALUE, None)
         if operation is not None and m.error == "NONE":
             operation.outcome, operation.offset = "ok", m.offset
-            operation.completed = self._cluster.now
+            operation.completed = self.now
 
     def holds_after(self, step: Step) -> bool:
         holds = super().holds_after(step)
@@ -321,28 +305,27 @@ class CoordinatedSimulation(ClusterSimulation):
         scenario: ClusterScenario,
         options: Any,
         chooser: Chooser,
-        memo: CoordinatedMemo,
+        memo: JoinedMemo,
         recorder: Recorder,
     ) -> None:
         super().__init__(scenario, options, chooser, memo, recorder)
-        self.coordinator = 1 + len(self.partitions)
         self.coordinators = Coordinators(
-            self, options.coordinator, chooser, memo.coordinator, recorder
+            self, options.coordinator, chooser, memo.of["coordinator"], recorder
         )
-        self._lanes.append(self.coordinators)
+        self.lanes.append(self.coordinators)
         self.replicas: CompactedReplicas | None = None
         if options.cleaned:
             self.replicas = self.coordinators.replicas = CompactedReplicas(
                 self,
                 self.partitions[LOG],
-                self.coordinator + 1,
+                2 + len(self.partitions),
                 self.coordinators.keys,
                 chooser,
-                memo.replicas,
+                memo.of["replicas"],
                 recorder,
                 options.watched,
             )
-            self._lanes.append(self.replicas)
+            self.lanes.append(self.replicas)
         self.constants = coordinated(protocol)(
             quorum=self.constants.quorum,
             partitions=self.constants.partitions,
@@ -355,12 +338,8 @@ class CoordinatedSimulation(ClusterSimulation):
         """The components that are no cluster's."""
         return [self.coordinators, *([] if self.replicas is None else [self.replicas])]
 
-    @property
-    def handler_calls(self) -> int:
-        return super().handler_calls + sum(each.handler_calls for each in self._plain)
-
-    def stepped(self) -> None:
-        super().stepped()
+    def stepped(self, of: ClusterPartition, step: Step) -> None:
+        super().stepped(of, step)
         if self.replicas is not None:
             self.replicas.look_soon()
         self.coordinators.look_soon()
@@ -375,19 +354,6 @@ class CoordinatedSimulation(ClusterSimulation):
         for each in self._plain:
             each.closed = True
         super()._heal(argument)
-
-    @property
-    def violations(self) -> list[Violation]:
-        found = [*super().violations]
-        for each in self._plain:
-            found += each.violations
-        return sorted(found, key=lambda each: each.step)
-
-    def take_apart(self) -> None:
-        plain = self._plain
-        super().take_apart()
-        for each in plain:
-            vars(each).clear()
 
     def statistics(self) -> dict[str, int]:
         total, own = super().statistics(), self.coordinators.statistics()

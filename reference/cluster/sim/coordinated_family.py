@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.reference.bugs.catalog import bug as known_bug
-from kraftcheck.reference.cluster.sim.coordinated import CoordinatedMemo, CoordinatedSimulation
+from kraftcheck.reference.cluster.sim.coordinated import CoordinatedSimulation
 from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LEGEND, bugs_of_parts
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, draw
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER, ClusterScenario
@@ -29,6 +29,7 @@ from kraftcheck.reference.protocols import asks, kind_of_row
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser
 from kraftcheck.reference.sim.family import Family
+from kraftcheck.reference.sim.memo import JoinedMemo
 
 CLEANED: Final = "cleaned"
 """The option of a run in which brokers clean the log; else its records stay for ever."""
@@ -100,15 +101,17 @@ def _draw(protocol: Protocol, chooser: Chooser, requested: Mapping[str, Any]) ->
     )
 
 
-def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> CoordinatedMemo:
+def _memo(protocol: Protocol, bug: str | None, enabled: bool) -> JoinedMemo:
     of = "" if bug is None else known_bug(bug).protocol
     of_log, of_replicas = [bug if asks(each, of) else None for each in (protocol, COMPACTION)]
     of_quorum, of_partition = bugs_of_parts(None if of_log or of_replicas else bug)
-    return CoordinatedMemo(
-        QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
-        DirectoryMemo(of_partition, enabled),
-        NodeMemo(protocol, of_log, enabled),
-        NodeMemo(COMPACTION, of_replicas, enabled),
+    return JoinedMemo(
+        {
+            "quorum": QuorumMemo(CLUSTER.timeouts, of_quorum, enabled),
+            "partition": DirectoryMemo(of_partition, enabled),
+            "coordinator": NodeMemo(protocol, of_log, enabled),
+            "replicas": NodeMemo(COMPACTION, of_replicas, enabled),
+        }
     )
 
 

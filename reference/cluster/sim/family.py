@@ -16,7 +16,7 @@ from kraftcheck.reference.cluster.sim.options import (
     is_moving,
 )
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo, ClusterSimulation
+from kraftcheck.reference.cluster.sim.scheduler import ClusterSimulation
 from kraftcheck.reference.directories.protocol import DIRECTORIES
 from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.moving.protocol import MOVING
@@ -25,7 +25,9 @@ from kraftcheck.reference.partition.sim.family import SUFFERS as OF_PARTITIONS, 
 from kraftcheck.reference.partition.sim.options import configuration_of, envelope_of
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.sim.family import SUFFERS as OF_VOTERS
+from kraftcheck.reference.quorum.timers import Timeouts
 from kraftcheck.reference.sim.family import ClientLog, Family, Manner
+from kraftcheck.reference.sim.memo import JoinedMemo
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
 from kraftcheck.reference.snapshots.sim.changes import taken_by
 from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
@@ -65,11 +67,13 @@ def bugs_of_parts(id: str | None) -> tuple[str | None, str | None]:
     return (found.id, None) if found.protocol in OF_METADATA else (None, found.id)
 
 
-def _memo(bug: str | None, enabled: bool) -> ClusterMemo:
+def memo_of(
+    bug: str | None, enabled: bool = True, timeouts: Timeouts = CLUSTER.timeouts
+) -> JoinedMemo:
+    """What is known of a cluster with this bug, simulated or steered."""
     of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(
-        ChangingMemo(CLUSTER.timeouts, of_quorum, enabled), DirectoryMemo(of_partition, enabled)
-    )
+    quorum = ChangingMemo(timeouts, of_quorum, enabled)
+    return JoinedMemo({"quorum": quorum, "partition": DirectoryMemo(of_partition, enabled)})
 
 
 def _options(options: ClusterOptions, told: Callable[[Any], str]) -> str:
@@ -109,7 +113,7 @@ FAMILY: Final = Family(
     scenario=CLUSTER,
     of=ClusterOptions,
     draw=lambda chooser, fixed: draw(chooser, CLUSTER.palettes, fixed),
-    memo=_memo,
+    memo=memo_of,
     key=CLUSTER.name,
     simulation=ClusterSimulation,
     manner=Manner(

@@ -3,16 +3,18 @@
 Partitions hand what concerns a whole broker to the brokers' processes; brokers ask the controller
 that they believe to be active; controllers append to the quorum's log.
 
-Law of this file: it passes on what a part says and keeps count of whose step is recorded. When
-anything happens is decided by who runs the cluster: the simulator (scheduler.py) by its queues, a
-schedule (reference/cluster/steered/schedule.py) by its moves.
+Law of this file: it passes on what a part says. When anything happens is decided by
+who runs the cluster: the simulator (scheduler.py) by its queues, a schedule
+(reference/cluster/steered/schedule.py) by its moves.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import UNSET
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
 from kraftcheck.reference.cluster.sim.controllers import Controllers
@@ -20,60 +22,54 @@ from kraftcheck.reference.cluster.sim.link import Carrier, Request
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
 from kraftcheck.reference.cluster.sim.partition import Cluster, ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.types import QUORUM
 from kraftcheck.reference.moving.sim.topics import Catalog
 from kraftcheck.reference.partition.messages import CONTROLLER, METADATA_LOG
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.quorum.messages import Append
 from kraftcheck.reference.sim.choices import Chooser
+from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 
-_P = TypeVar("_P", bound=ClusterPartition)
 
+class Joints(Cluster):
+    """The parts, joined."""
 
-class Joints(ABC):
-    """The parts, joined. `connect` is called once, when the partitions have been built."""
-
-    brokers: Brokers
-    controllers: Controllers
+    kind_of_partition: type[ClusterPartition] = ClusterPartition
+    kind_of_brokers: type[Brokers] = Brokers
+    kind_of_controllers: type[Controllers] = Controllers
+    partitions: list[Any]
 
     def __init__(self, options: ClusterOptions, recorder: Recorder) -> None:
+        super().__init__(recorder)
+        self.options = options
         self.constants = constants_of(options)
         self.now = 0
-        self.recorder = recorder
-        self._first_step = len(recorder.steps.items)
-        self._component = QUORUM
-        self._entered = 0
         self._believed: dict[int, int] = {}
         """By broker: the controller that it talks to."""
 
-    def connect(self, link: Carrier, brokers: Brokers, controllers: Controllers) -> None:
-        self._carrier = link
-        self.brokers = brokers
-        self.controllers = controllers
-
-    def partitions_of(
+    def build(
         self,
-        kind: type[_P],
-        cluster: Cluster,
-        options: ClusterOptions,
         scenario: ClusterScenario,
         memo: PartitionMemo,
         chooser: Chooser,
-    ) -> list[_P]:
-        """The partitions, which are to be of this kind.
+        carrier: Callable[[], Carrier],
+        queue: Queue,
+        session: int,
+    ) -> None:
+        """Make the parts, except the quorum, and join them.
 
-        cluster: this one. chooser: of what the network does, and when.
+        chooser: of what the network does, and when. session: its length.
         """
-        return [
-            kind(
+        data, shape = self.options.data, self.options.shape
+        self.partitions = [
+            self.kind_of_partition(
                 number=number,
-                cluster=cluster,
+                cluster=self,
                 paces=scenario.partition.paces,
-                options=options.data,
+                options=data,
                 constants=constants,
                 memo=memo,
                 recorder=self.recorder,
@@ -82,20 +78,26 @@ class Joints(ABC):
             )
             for number, constants in enumerate(self.constants.partitions)
         ]
+        link, clock = carrier(), chooser.stream("clock")
+        brokers = self.kind_of_brokers(self.partitions, data, clock, link, queue, self)
+        world: Any = self
+        controllers = self.kind_of_controllers(
+            self.partitions,
+            brokers,
+            memo.interner,
+            session,
+            world,
+            shape.stale_answers,
+            shape.reads is not UNSET,
+        )
+        self.connect(link, brokers, controllers)
+        first = sum([len(topic.assignments) for topic in topics_of(self.options).all])
+        self.catalog = Catalog(shape.topics, first, self.partitions)
 
-    # --- Which component a recorded step belongs to
-
-    def enter(self, component: int) -> None:
-        """The next step is one of this component."""
-        taken = self.steps_taken()
-        if taken > self._entered:
-            components = self.recorder.components.items
-            components.extend([self._component] * (taken - self._entered))
-            self._entered = taken
-        self._component = component
-
-    def steps_taken(self) -> int:
-        return len(self.recorder.steps.items) - self._first_step
+    def connect(self, link: Carrier, brokers: Brokers, controllers: Controllers) -> None:
+        self._carrier: Any = link
+        self.brokers = brokers
+        self.controllers = controllers
 
     # --- What partitions say
 
@@ -130,20 +132,9 @@ class Joints(ABC):
     def forget_controller(self, node: int) -> None:
         self._believed.pop(node, None)
 
-    @abstractmethod
-    def unregistered(self, broker: int) -> None:
-        """The controller has forgotten a broker."""
-
     @property
     def all_brokers(self) -> tuple[int, ...]:
         return self.constants.brokers
-
-    def catalog_of(
-        self, options: ClusterOptions, partitions: Sequence[ClusterPartition]
-    ) -> Catalog:
-        """Of these partitions, as they are at first."""
-        first = sum([len(topic.assignments) for topic in topics_of(options).all])
-        return Catalog(options.shape.topics, first, partitions)
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as a broker observes the quorum; None: it does not."""

@@ -8,8 +8,10 @@ the decision, so that its steps are a run of specs/partition/PartitionController
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, cast
+from abc import ABC, abstractmethod
+from typing import Any, Final, cast
 
+from kraftcheck.reference.core.run import Whole
 from kraftcheck.reference.directories.sim.lists import ListsInDirectories
 from kraftcheck.reference.directories.types import Constants as DirectoryConstants
 from kraftcheck.reference.moving.sim.lists import Lists
@@ -47,46 +49,38 @@ def is_common(want: KnownInput) -> bool:
     return isinstance(value, _COMMON)
 
 
-class Cluster(Protocol):
+class Cluster(Whole, ABC):
     """What a partition needs of the cluster that it is in."""
 
-    def enter(self, component: int) -> None:
-        """The next step is one of this component."""
-        ...
-
-    def steps_taken(self) -> int:
-        """By all components, so far."""
-        ...
-
+    @abstractmethod
     def leads(self, node: int, partition: int) -> bool:
         """Whether this partition's clock is the one that a broker's common activities follow."""
-        ...
 
+    @abstractmethod
     def act(self, node: int, want: KnownInput) -> None:
         """A broker does something for all its partitions."""
-        ...
 
+    @abstractmethod
     def to_controller(self, node: int, partition: int, message: KnownInput) -> None: ...
+    @abstractmethod
     def gave_up(self, node: int, partition: int) -> None:
         """A broker no longer waits for the answer to its AlterPartition."""
-        ...
 
+    @abstractmethod
     def began(self, node: int) -> None:
         """A broker has started."""
-        ...
 
+    @abstractmethod
     def unregistered(self, broker: int) -> None:
         """The controller has forgotten a broker."""
-        ...
 
+    @abstractmethod
     def receive(self, partition: int, message: object) -> None:
         """An answer has reached the clients."""
-        ...
 
-    def stepped(self) -> None: ...
-    def end(self, verdict: str) -> None:
-        """The run is over."""
-        ...
+    @abstractmethod
+    def stepped(self, of: Any, step: Step) -> None:
+        """A partition's step was taken and followed up."""
 
 
 class _OwnPace(Pace):
@@ -135,8 +129,8 @@ class ClusterPartition(PartitionRun):
         chooser: Chooser,
         linked: tuple[int, ...],
     ) -> None:
-        self.number = number
-        self._cluster = cluster
+        self.number, self.component = number, 1 + number
+        self._cluster = self.part_of = cluster
         self._lists = _lists_of(constants)
         super().__init__(paces, options, constants, memo, recorder, chooser, linked)
 
@@ -186,10 +180,6 @@ class ClusterPartition(PartitionRun):
 
     # --- What run.py leaves to be decided
 
-    def take(self, node: int, input: KnownInput) -> Step | None:
-        self._cluster.enter(1 + self.number)
-        return super().take(node, input)
-
     def answer_deposed(self, known: KnownRow, input: KnownInput) -> Step:
         """Answer as a former controller, by the state that this row has.
 
@@ -197,7 +187,6 @@ class ClusterPartition(PartitionRun):
         """
         step: Step | None = self._machine.step(self._machine.state(DEPOSED, known), input)
         assert step is not None, "what is answered is not disabled"
-        self._cluster.enter(1 + self.number)
         self.record(self.now, step)
         return step
 
@@ -236,11 +225,4 @@ class ClusterPartition(PartitionRun):
         self._cluster.began(node)
 
     def stepped(self, step: Step) -> None:
-        self._cluster.stepped()
-
-    def steps_taken(self) -> int:
-        return self._cluster.steps_taken()
-
-    def end(self, verdict: str) -> None:
-        super().end(verdict)
-        self._cluster.end(verdict)
+        self._cluster.stepped(self, step)

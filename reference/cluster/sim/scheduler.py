@@ -1,10 +1,6 @@
-"""One run of a cluster: its components' event loops as one, in two phases.
+"""One run of a cluster: the quorum and every partition by one clock, in two phases.
 
-Each component (the quorum, every partition, and what lies between them) has a queue of its own. The
-earliest event of all is next; of events at one time, the one whose component stands first.
-
-Law of this file: it decides whose turn it is, and joins the parts; nodes are changed by the steps
-of the components alone.
+Law of this file: it joins the parts; nodes are changed by the steps of the components alone.
 """
 
 from __future__ import annotations
@@ -13,68 +9,30 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
-
 from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.cluster.sim.administrators import administrators_of
-from kraftcheck.reference.cluster.sim.brokers import Brokers, Heard
-from kraftcheck.reference.cluster.sim.controllers import Controllers
+from kraftcheck.reference.cluster.sim.brokers import Heard
 from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.link import Link
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, topics_written
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
-from kraftcheck.reference.cluster.sim.progress import MovingProgress
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.cluster.sim.trouble import Trouble
+from kraftcheck.reference.cluster.sim.trouble import ClusterTrouble
 from kraftcheck.reference.cluster.types import QUORUM
-from kraftcheck.reference.partition.messages import Input, Partition
+from kraftcheck.reference.drivers.joined import JoinedRun
+from kraftcheck.reference.partition.messages import ControllerFailover, Input, Partition
 from kraftcheck.reference.partition.sim.clients import Clients
-from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.progress import Progress
-from kraftcheck.reference.quorum.messages import Append
+from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.sim.scenario import Load, Scenario
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
-from kraftcheck.reference.sim.events import EventLoop, Queue
-from kraftcheck.reference.sim.family import Circular
-from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memo, Step
-from kraftcheck.reference.sim.recorder import Recorder, Violation
+from kraftcheck.reference.sim.memo import JoinedMemo, Step
+from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes
 from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
-from kraftcheck.traces.schema import PROGRESSED, STOPPED
-
-_NEVER = 1 << 62
-_NO_LOAD = Load(clients=0, appends=0, think_ms=(1,), patience_ms=1)
-"""Of the quorum: only its active controller appends."""
-
-
-class ClusterMemo:
-    """What is known of the steps of all components."""
-
-    def __init__(self, quorum: QuorumMemo, partition: PartitionMemo, *others: Memo[Any]) -> None:
-        self.quorum, self.partition = quorum, partition
-        self._all: tuple[Memo[Any], ...] = (quorum, partition, *others)
-
-    @property
-    def steps(self) -> int:
-        return sum(each.steps for each in self._all)
-
-    @property
-    def rule_answers(self) -> set[str] | None:
-        """What rules answer in the step worked out, where they are watched (watching.py)."""
-        return self.quorum.rule_answers
-
-    @rule_answers.setter
-    def rule_answers(self, told: set[str] | None) -> None:
-        for each in self._all:
-            each.rule_answers = told
-
-    def forget(self) -> None:
-        for each in self._all:
-            each.forget()
+from kraftcheck.traces.schema import PROGRESSED
 
 
 class _OfCluster(Simulation):
@@ -83,13 +41,13 @@ class _OfCluster(Simulation):
     def __init__(
         self,
         cluster: ClusterSimulation,
-        scenario: Scenario,
+        scenario: Any,
         options: ClusterOptions,
         chooser: Chooser,
         memo: QuorumMemo,
         recorder: Recorder,
     ) -> None:
-        self._cluster = cluster
+        self._cluster, self.part_of, self.component = cluster, cluster, QUORUM
         super().__init__(scenario, options.quorum, chooser, memo, recorder)
 
     def make_clients(self, stream: Stream) -> QuorumClients:
@@ -97,17 +55,6 @@ class _OfCluster(Simulation):
 
     def append_astray(self, node: int) -> None:
         """Nobody but an active controller appends."""
-
-    def take(self, node: int, input: KnownInput) -> Step | None:
-        self._cluster.enter(QUORUM)
-        return super().take(node, input)
-
-    def steps_taken(self) -> int:
-        return self._cluster.steps_taken()
-
-    def end(self, verdict: str) -> None:
-        super().end(verdict)
-        self._cluster.end(verdict)
 
 
 class _Quorum(_OfCluster):
@@ -118,66 +65,42 @@ class _ChangingQuorum(_OfCluster, ChangingSimulation):
     """Voters, observers and snapshots come and go."""
 
 
-class ClusterSimulation(EventLoop, Joints, Circular):
+class ClusterSimulation(JoinedRun, Joints):
     """One run of a cluster."""
+
+    partitions: list[ClusterPartition]
 
     def __init__(
         self,
         scenario: ClusterScenario,
         options: ClusterOptions,
         chooser: Chooser,
-        memo: ClusterMemo,
+        memo: JoinedMemo,
         recorder: Recorder,
     ) -> None:
-        self._scenario = scenario
-        self._options = options
-        self._chooser = chooser
+        self._scenario, self._chooser = scenario, chooser
         super().__init__(options, recorder)
-        self.queue = Queue()
-        """Of what lies between the components: requests on their way, sessions, trouble."""
-        self._more_violations: list[Violation] = []
-        network, clock = chooser.stream("network"), chooser.stream("clock")
-        data, brokers = options.data, self.constants.brokers
-        load = scenario.partition.load
-        self.partitions = self.partitions_of(
-            ClusterPartition, self, options, scenario, memo.partition, chooser
-        )
-        self._link = Link(brokers, data, network, self.queue)
-        of_brokers = Brokers(self.partitions, data, clock, self._link, self.queue, self)
-        session = 1000 * scenario.partition.paces.session
-        controllers = Controllers(
-            self.partitions,
-            of_brokers,
-            memo.partition.interner,
-            session,
-            self,
-            options.shape.stale_answers,
-            options.shape.reads is not UNSET,
-        )
-        self.connect(self._link, of_brokers, controllers)
-        of_quorum = Scenario(
-            name=scenario.name,
-            sentence=scenario.sentence,
-            palettes={},
-            timeouts=scenario.timeouts,
-            load=_NO_LOAD,
-            faulty_ms=scenario.faulty_ms,
-            healed_ms=scenario.healed_ms,
-            max_events=scenario.max_events,
+        network, data, load = chooser.stream("network"), options.data, scenario.partition.load
+        self.build(
+            scenario,
+            memo.of["partition"],
+            chooser,
+            lambda: Link(self.constants.brokers, data, network, self.queue),
+            self.queue,
+            1000 * scenario.partition.paces.session,
         )
         kind = _ChangingQuorum if changes(options.quorum) else _Quorum
-        self.quorum = kind(self, of_quorum, options, chooser, memo.quorum, recorder)
-        networks = [self._link, *[each.network for each in self.partitions]]
-        self._trouble = Trouble(
-            data, chooser.stream("faults"), self, self.brokers, self.partitions, networks
-        )
+        self.quorum = kind(self, scenario, options, chooser, memo.of["quorum"], recorder)
+        networks = [self._carrier, *[each.network for each in self.partitions]]
+        faults, brokers = chooser.stream("faults"), self.brokers
+        of_trouble = faults, self.call, brokers.all, brokers, self.partitions, networks, self._asked
+        self._trouble = ClusterTrouble(data, *of_trouble)
         topics, written = options.shape.topics, topics_written(options)
-        self.catalog = self.catalog_of(options, self.partitions)
         self._administrators = administrators_of(options, written, chooser, self)
         workload, of = chooser.stream("workload"), self.catalog.partitions_of
-        rules = producer_rules(memo.partition.bug)
+        rules = producer_rules(memo.of["partition"].bug)
         self.clients = Clients(load, data, workload, self.partitions, topics, written, of, rules)
-        self._lanes: list[EventLoop] = [self.quorum, self, *self.partitions]
+        self.lanes = [self.quorum, self, *self.partitions]
         self._progress: list[Progress] = []
 
     # --- The loop
@@ -188,33 +111,15 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         self.brokers.start()
         self.clients.start()
         self._trouble.start()
-        faulty = self._options.data.faulty_ms
+        faulty = self.options.data.faulty_ms
         if not faulty:
             faulty = pick(self._chooser.stream("faults"), self._scenario.faulty_ms)
-        lasts = 1000 * faulty * self._options.data.stretch
+        lasts = 1000 * faulty * self.options.data.stretch
         for administrator in self._administrators:
             administrator.start(lasts)
         self.call(lasts, self._heal, 0)
-        self.run_events(self._scenario.max_events * self._options.data.stretch)
-        self.enter(QUORUM)
+        self.run_events(self._scenario.max_events * self.options.data.stretch)
         self.clients.finish()
-
-    def advance(self) -> None:
-        due, lane = _NEVER, self._lanes[0]
-        for each in self._lanes:
-            heap = each.queue.heap
-            if heap and heap[0][0] < due:
-                due, lane = heap[0][0], each
-        for each in self._lanes:
-            each.now = due
-        if lane is self:
-            super().advance()
-        else:
-            lane.advance()
-
-    @property
-    def handler_calls(self) -> int:
-        return self.quorum.handler_calls + sum(each.handler_calls for each in self.partitions)
 
     # --- What partitions say
 
@@ -224,14 +129,11 @@ class ClusterSimulation(EventLoop, Joints, Circular):
     def receive(self, partition: int, message: object) -> None:
         self.clients.receive(partition, message)
 
-    def stepped(self) -> None:
+    def stepped(self, of: ClusterPartition, step: Step) -> None:
+        if step.notable & self._trouble.moment:
+            self._trouble.leader_stepped(of, step.before.node)
         if self._progress and all(each.is_complete() for each in self._progress):
             self.end(PROGRESSED)
-
-    def end(self, verdict: str) -> None:
-        super().end(verdict)
-        for partition in self.partitions:
-            partition.over = True
 
     # --- What brokers and controllers ask for
 
@@ -244,10 +146,10 @@ class ClusterSimulation(EventLoop, Joints, Circular):
 
     def has_heard(self, broker: int) -> Heard | None:
         """As far as it observes."""
-        if self._options.shape.observing is not True:
+        if self.options.shape.observing is not True:
             return None
         assert isinstance(self.quorum, ChangingSimulation), "with observers"
-        node = self.quorum.nodes[broker - self._options.shape.brokers]
+        node = self.quorum.nodes[broker - self.options.shape.brokers]
         row = self.quorum.whole(node)
         return Heard(self.quorum.rows[node].high_watermark, getattr(row, "log_start", 0))
 
@@ -268,12 +170,16 @@ class ClusterSimulation(EventLoop, Joints, Circular):
     def placements(self, partition: int, replicas: int) -> Sequence[tuple[int, ...]]:
         return self.controllers.placements(partition, replicas)
 
+    def _asked(self, of: ClusterPartition, input: Input) -> None:
+        """An active controller that fails over resigns; all else it is asked."""
+        active = self.controllers.active()
+        if not isinstance(input, ControllerFailover):
+            self.ask({of.number: input})
+        elif active is not None:
+            self.quorum.give(active, Resign())
+
     def unregistered(self, broker: int) -> None:
         self._trouble.unregistered(broker)
-
-    def violated(self, name: str, explanation: str) -> None:
-        self._more_violations.append(Violation(name, self.steps_taken() - 1, explanation))
-        self.end(STOPPED)
 
     # --- The second phase, and the end
 
@@ -282,11 +188,11 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         self._trouble.heal()
         for administrator in self._administrators:
             administrator.end()
-        self._link.heal()
+        self._carrier.heal()
         self.clients.stop_producing()
         self.brokers.heal()
         self._progress = [
-            MovingProgress(partial(self.clients.probe, number), partition)
+            Progress(partial(self.clients.probe, number), partition)
             for number, partition in enumerate(self.partitions)
         ]
         self.call(1000 * self._scenario.healed_ms, self._give_up, 0)
@@ -297,25 +203,9 @@ class ClusterSimulation(EventLoop, Joints, Circular):
         where = missing.index(wrong[0]) if wrong else 0
         self.end(f"partition {where}: {wrong[0]}" if wrong else PROGRESSED)
 
-    @property
-    def violations(self) -> list[Violation]:
-        found = [*self.quorum.violations, *self._more_violations]
-        for partition in self.partitions:
-            found += partition.violations
-        return sorted(found, key=lambda each: each.step)
-
-    def queues(self) -> list[Queue]:
-        return [lane.queue for lane in self._lanes]
-
-    def take_apart(self) -> None:
-        parts = (self.quorum, *self.partitions, self.brokers, self.controllers)
-        super().take_apart()
-        for part in parts:
-            vars(part).clear()
-
     def statistics(self) -> dict[str, int]:
         """What happened, counted over all components; what promises ask for, at its worst."""
-        trouble, link = self._trouble, self._link
+        trouble, link = self._trouble, self._carrier
         of_quorum = self.quorum.statistics()
         total = dict.fromkeys(of_quorum, 0)
         for part in (of_quorum, *[each.statistics() for each in self.partitions]):

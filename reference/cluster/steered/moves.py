@@ -7,19 +7,16 @@ takes the step of a decision that stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from msgspec import UNSET
-
-from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES, Controllers
-from kraftcheck.reference.cluster.sim.family import bugs_of_parts
+from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
+from kraftcheck.reference.cluster.sim.family import memo_of
 from kraftcheck.reference.cluster.sim.joints import Joints
 from kraftcheck.reference.cluster.sim.options import ClusterOptions
 from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, SENTENCE
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER
-from kraftcheck.reference.cluster.sim.scheduler import ClusterMemo
 from kraftcheck.reference.cluster.steered.parts import (
     ChangingVoters,
     Parcel,
@@ -29,7 +26,6 @@ from kraftcheck.reference.cluster.steered.parts import (
     Watched,
 )
 from kraftcheck.reference.directories.properties import PROPERTIES
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -43,6 +39,7 @@ from kraftcheck.reference.partition.steered.world import (
     HEAL,
     SENTENCES,
     NoChoice,
+    Told,
     cut_words,
 )
 from kraftcheck.reference.partition.types import UNDEFINED
@@ -65,10 +62,9 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.sim.memo import Memos
+from kraftcheck.reference.sim.memo import JoinedMemo, Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
-from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move
 
@@ -89,23 +85,18 @@ _OF_CONTROLLERS: Final = {
 }
 
 
-def _new_memo(bug: str | None) -> ClusterMemo:
-    of_quorum, of_partition = bugs_of_parts(bug)
-    return ClusterMemo(ChangingMemo(TIMEOUTS, of_quorum), DirectoryMemo(of_partition))
-
-
 class ClusterMoves(Joints):
     """One run. `partitions` and `voters` are its parts."""
 
-    kind_of_partition: type[SteeredPartition] = SteeredPartition
-    kind_of_controllers: type[Controllers] = Controllers
+    kind_of_partition = SteeredPartition
+    kind_of_brokers = SteeredBrokers
+    partitions: list[SteeredPartition]
 
     def __init__(
-        self, options: ClusterOptions, bug: str | None = None, memo: ClusterMemo | None = None
+        self, options: ClusterOptions, bug: str | None = None, memo: JoinedMemo | None = None
     ) -> None:
         """memo: with the nodes of partitions, if they are not those of the reference."""
         super().__init__(options, Recorder(0))
-        self.options = options
         self.bug = bug
         self.moves: list[str] = []
         self.sound = True
@@ -116,29 +107,13 @@ class ClusterMoves(Joints):
         """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
-        memo, stream = memo or _memos.memo(bug, lambda: _new_memo(bug)), NoChoice()
-        self.partitions = self.partitions_of(
-            self.kind_of_partition, self, options, CLUSTER, memo.partition, stream
-        )
+        memo, stream = memo or _memos.memo(bug, lambda: memo_of(bug, timeouts=TIMEOUTS)), NoChoice()
+        self.parcels = Parcels()
+        # A session has no length: it ends when the controller is told that it does.
+        self.build(CLUSTER, memo.of["partition"], stream, lambda: self.parcels, Queue(), 0)
         for partition in self.partitions:
             partition.steer(options.data, self.cut)
-        self.parcels = Parcels()
-        of_brokers = SteeredBrokers(
-            self.partitions, options.data, stream, self.parcels, Queue(), self
-        )
-        # A session has no length: it ends when the controller is told that it does.
-        controllers = self.kind_of_controllers(
-            self.partitions,
-            of_brokers,
-            memo.partition.interner,
-            0,
-            self,
-            options.shape.stale_answers,
-            options.shape.reads is not UNSET,
-        )
-        self.connect(self.parcels, of_brokers, controllers)
-        self.catalog = self.catalog_of(options, self.partitions)
-        self.voters: Watched = self.make_voters(memo.quorum)
+        self.voters: Watched = self.make_voters(memo.of["quorum"])
         self.voters.moves = self.moves
 
     def make_voters(self, memo: QuorumMemo) -> Watched:
@@ -181,11 +156,8 @@ class ClusterMoves(Joints):
     def receive(self, partition: int, message: object) -> None:
         raise AssertionError("clients are asked by the partition")
 
-    def stepped(self) -> None:
+    def stepped(self, of: Any, step: Step) -> None:
         """Nothing follows."""
-
-    def end(self, verdict: str) -> None:
-        """A violation is raised when the move is over."""
 
     def voter(self, node: int) -> Row:
         return self.voters.row(node)
@@ -235,10 +207,14 @@ class ClusterMoves(Joints):
 
     def posts(self) -> list[Move]:
         """Requests of idempotent producers."""
+        return self._in_each(SteeredPartition.producer_posts)
+
+    def _in_each(self, of: Callable[[SteeredPartition], Iterable[Told]]) -> list[Move]:
+        """What may happen in partitions: its words, and how it does."""
         return [
             self.move(f"partition {partition.number}: {words}", make)
             for partition in self.partitions
-            for words, make in partition.producer_posts()
+            for words, make in of(partition)
         ]
 
     def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
@@ -262,11 +238,7 @@ class ClusterMoves(Joints):
         for parcel in self.parcels.first():
             lose = partial(self.parcels.waiting.pop, parcel.number)
             found.append(self.move(f"lose {parcel.words}", lose))
-        for partition in self.partitions:
-            for message in partition.deliverable():
-                words = f"partition {partition.number}: {partition.losing_words(message)}"
-                found.append(self.move(words, partial(partition.lose, message)))
-        return found
+        return found + self._in_each(SteeredPartition.losses_of_messages)
 
     def step_of(self, partition: SteeredPartition, node: int, input: Any) -> Move:
         words = f"partition {partition.number}: {partition.words(node, input)}"
@@ -349,19 +321,11 @@ class ClusterMoves(Joints):
 
     def sends(self) -> list[Move]:
         """Values and retries of idempotent producers, one for each partition."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_sends()
-        ]
+        return self._in_each(SteeredPartition.producer_sends)
 
     def breakages(self) -> list[Move]:
         """Connections of producers that break, and values that they give up."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in partition.producer_breakages()
-        ]
+        return self._in_each(SteeredPartition.producer_breakages)
 
     # --- Moves: faults
 

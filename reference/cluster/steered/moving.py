@@ -6,10 +6,10 @@ brokers that are to stop or are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import UNSET
 
@@ -17,7 +17,7 @@ from kraftcheck.reference.cluster.steered.moves import ClusterMoves
 from kraftcheck.reference.cluster.steered.parts import SteeredPartition
 from kraftcheck.reference.directories.types import Constants as DirectoryConstants
 from kraftcheck.reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
-from kraftcheck.reference.moving.types import Constants, is_there, was_deleted
+from kraftcheck.reference.moving.types import Constants
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.reassignment.messages import (
     CreatePartition,
@@ -28,25 +28,17 @@ from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.snapshots.sim.changes import may_vote
 from kraftcheck.reference.steered.moves import Move
 
-
-def reassignments(cluster: ClusterMoves) -> list[Move]:
-    """The active controller is asked for them."""
-    return [*_reassignments(cluster)] if _is_heard(cluster) else []
+Asking: TypeAlias = Callable[[ClusterMoves], list[Move]]
 
 
-def topic_changes(cluster: ClusterMoves) -> list[Move]:
-    """Likewise."""
-    return [*_topics(cluster)] if _is_heard(cluster) else []
+def _of_the_active(asked: Callable[[ClusterMoves], Iterable[Move]]) -> Asking:
+    """Declare moves that exist where replicas move and a controller is active."""
 
+    def there(cluster: ClusterMoves) -> list[Move]:
+        heard = _moves(cluster) and cluster.controllers.active() is not None
+        return [*asked(cluster)] if heard else []
 
-def unregistrations(cluster: ClusterMoves) -> list[Move]:
-    """Likewise."""
-    return [*_unregistrations(cluster)] if _is_heard(cluster) else []
-
-
-def _is_heard(cluster: ClusterMoves) -> bool:
-    """Whether there is somebody to ask, and replicas move."""
-    return _moves(cluster) and cluster.controllers.active() is not None
+    return there
 
 
 def _moves(cluster: ClusterMoves) -> bool:
@@ -57,7 +49,8 @@ def _ask(cluster: ClusterMoves, words: str, asked: Mapping[int, Any]) -> Move:
     return cluster.move(words, partial(cluster.controllers.ask, asked))
 
 
-def _reassignments(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def reassignments(cluster: ClusterMoves) -> Iterator[Move]:
     for partition in cluster.partitions:
         for asked in _lists(partition):
             words = f"partition {partition.number}: {render_input(asked)}"
@@ -74,22 +67,16 @@ def _lists(partition: SteeredPartition) -> Iterator[Any]:
         yield from map(ReassignReplicas, permutations(partition.brokers, size))
 
 
-def _topics(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def topic_changes(cluster: ClusterMoves) -> Iterator[Move]:
     """A topic is deleted, or has a partition more; one that there is not is made again."""
     catalog = cluster.catalog
     known: Any = cluster.controllers.known
-    free = [
-        number
-        for number in catalog.spare
-        if not is_there(known(number)) and not was_deleted(known(number))
-    ]
     for topic in range(cluster.options.shape.topics):
-        last = catalog.partitions_of(topic)
-        there = [number for number in last if is_there(known(number))]
+        there, new = catalog.changing(topic, known)
         if there:
             yield _ask(cluster, f"topic {topic} is deleted", dict.fromkeys(there, RemoveTopic()))
         size = len(known(there[0]).replicas) if there else cluster.options.data.replicas
-        new = free[: 1 if there else len(last)]
         for first in range(len(cluster.brokers.all) if new else 0):
             lists = {
                 number: tuple([*cluster.brokers.all, *cluster.brokers.all])[place : place + size]
@@ -119,7 +106,8 @@ def _made(cluster: ClusterMoves, topic: int, lists: Mapping[int, tuple[int, ...]
     return cluster.move(f"topic {topic} has new {' and '.join(told)}", make)
 
 
-def _unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
+@_of_the_active
+def unregistrations(cluster: ClusterMoves) -> Iterator[Move]:
     for broker in cluster.brokers.all:
         asked = {each.number: UnregisterBroker(broker) for each in cluster.partitions}
         yield _ask(cluster, f"the controller is to forget broker {broker}", asked)

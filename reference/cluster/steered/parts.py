@@ -35,7 +35,6 @@ class Watcher(Protocol):
 
     now: int
 
-    def enter(self, component: int) -> None: ...
     def look(self, node: int, row: Row) -> None:
         """A voter knows more to be committed, or leads no longer."""
         ...
@@ -45,15 +44,11 @@ class Watched(Schedule):
     """A controller quorum, whoever takes its steps. Its moves are noted by the cluster."""
 
     def __init__(self, watcher: Watcher, *about: Any, **how: Any) -> None:
-        self._watcher = watcher
+        self._watcher, self.component = watcher, QUORUM
         super().__init__(*about, **how)
 
     def now_us(self) -> int:
         return self._watcher.now
-
-    def record(self, time: int, step: Step) -> None:
-        self._watcher.enter(QUORUM)
-        super().record(time, step)
 
     def stepped(self, step: Step) -> None:
         before, row = step.before.row, step.after.row
@@ -85,13 +80,6 @@ class SteeredPartition(Steering, ClusterPartition):
         for destination, message in sent:
             if destination == CONTROLLER:
                 self._cluster.to_controller(node, self.number, message)
-
-    def missing(self) -> str:
-        """Of a partition that there is not, nobody may hold anything."""
-        if self.replicas:
-            return super().missing()
-        held = [n for n in self.brokers if self.row(n).log or self.row(n).role != "None"]
-        return f"broker {held[0]} holds a partition that there is not" if held else ""
 
     def wants(self, *kinds: str) -> list[Wanted]:
         """Give what brokers would do by themselves here, of these kinds in this order.

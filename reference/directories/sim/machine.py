@@ -51,9 +51,9 @@ class DirectoryMachine(MovingMachine):
             or not is_served_rightly(new)
         )
 
-    def is_inert(self, before: Any, after: Any, sent: Any) -> bool:
+    def is_inert(self, node: int, before: Any, after: Any, sent: Any) -> bool:
         of = before.directory == after.directory and before.online == after.online
-        return of and super().is_inert(before, after, sent)
+        return of and super().is_inert(node, before, after, sent)
 
     def _wanted(self, node: int, row: Any) -> list[KnownInput]:
         """A broker writes nothing where the directory has failed, and says where a replica is."""

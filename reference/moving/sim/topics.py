@@ -9,7 +9,7 @@ partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from kraftcheck.reference.moving.messages import RemoveTopic
@@ -51,6 +51,16 @@ class Catalog:
             self._last[topic] = there
         return self._last[topic]
 
+    def changing(self, topic: int, known: Callable[[int], Any]) -> tuple[list[int], list[int]]:
+        """The partitions of a topic that there are, and the spare ones that it may have next.
+
+        As many as it had, if it is gone, or one more. known: a partition, by its number.
+        """
+        last = self.partitions_of(topic)
+        there = [number for number in last if is_there(known(number))]
+        free = [n for n in self.spare if not is_there(known(n)) and not was_deleted(known(n))]
+        return there, free[: 1 if there else len(last)]
+
     def registrations(self) -> tuple[Registration, ...]:
         """Of all brokers, by what is committed."""
         return self._partitions[0].controller.registrations
@@ -90,19 +100,13 @@ class Changes(Administrator[int]):
         return pick(self._stream, self._topics)
 
     def request(self, subject: int) -> Mapping[int, Any]:
-        last, known = self._catalog.partitions_of(subject), self._world.known
-        if known(last[0]) is None:
+        known = self._world.known
+        if known(0) is None:
             return {}
-        there = [number for number in last if is_there(known(number))]
-        free = [
-            number
-            for number in self._catalog.spare
-            if not is_there(known(number)) and not was_deleted(known(number))
-        ]
+        there, new = self._catalog.changing(subject, known)
         self._deletes = bool(there) and self._stream.below(ADDED) > 0
         if self._deletes:
             return dict.fromkeys(there, RemoveTopic())
-        new = free[: 1 if there else len(last)]
         size = len(known(there[0]).replicas) if there else self._replicas
         for number in new:
             self._catalog.name(number, subject)

@@ -33,9 +33,10 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions
 from kraftcheck.reference.partition.sim.scenario import PartitionLoad
+from kraftcheck.reference.partition.system import operation_of
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
 from kraftcheck.reference.sim.choices import Stream, chance, pick
-from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.operations import Operation, close
 
 PROBE = 90
 """The client that probes a healed partition."""
@@ -228,11 +229,8 @@ class Clients:
         return operation
 
     def finish(self) -> None:
-        """What is open when the run ends stays open; a read that nobody answered had no effect."""
-        for operation in self.history:
-            if not operation.outcome:
-                operation.outcome = "indeterminate" if operation.op == "append" else "fail"
-                operation.completed = None if operation.op == "append" else self.now
+        """The run ends."""
+        close(self.history, self.now)
 
 
 class _Producing:
@@ -402,7 +400,7 @@ class _Consuming:
             request = self._consumer.poll(node, epoch)
         assert request is not None, "one thing at a time"
         self._asked = request
-        op = _op_of(request)
+        op = operation_of(request)
         process = self._asker if op == "latest" else self._process
         self._operation = clients.operation(process, op, request.destination, self._partition)
         if isinstance(request, ConsumerFetchRequest):
@@ -443,10 +441,3 @@ class _Consuming:
         self._operation.completed = self._clients.now
         self._operation = self._asked = None
         self.think(0)
-
-
-def _op_of(request: ConsumerFetchRequest | ListOffsetsRequest) -> str:
-    """As histories call it (traces/history.py)."""
-    if isinstance(request, ListOffsetsRequest):
-        return "latest" if request.timestamp == "Latest" else "earliest"
-    return "fetch"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kraftcheck.reference.partition.invariants import first_violation
 from kraftcheck.reference.partition.sim.beginnings import beginnings, walks
 from kraftcheck.reference.partition.sim.begun import BegunSimulation
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
@@ -16,7 +17,6 @@ from kraftcheck.reference.partition.sim.options import (
     configuration_of,
     envelope_of,
 )
-from kraftcheck.reference.partition.sim.plainly import first_violation
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.sim.scheduler import PartitionSimulation
 from kraftcheck.reference.partition.types import BrokerRow, ControllerRow

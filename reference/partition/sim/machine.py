@@ -110,7 +110,7 @@ class PartitionMachine(NodeMachine):
         self, before: State, input: KnownInput, after: State, sent: Sent, outcome: Any
     ) -> Step:
         broker = before.node not in CONTROLLERS
-        inert = broker and self.is_inert(before.row, outcome.row, sent)
+        inert = broker and self.is_inert(before.node, before.row, outcome.row, sent)
         bits = self.noted(before, outcome, inert) if broker else _written(outcome)
         return Step(
             before=before,
@@ -123,11 +123,11 @@ class PartitionMachine(NodeMachine):
             travelling=sent if broker else tuple([s for s in sent if s[0] != METADATA_LOG]),
         )
 
-    def is_inert(self, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
+    def is_inert(self, node: int, before: BrokerRow, after: BrokerRow, sent: Sent) -> bool:
         """Whether no property need be asked after a broker's step."""
         if any(isinstance(message.value, ProduceResponse) for _, message in sent):
             return False
-        return is_harmless(before, after)
+        return is_harmless(self.constants, node, before, after)
 
     def _want(self, of: type[Any], *about: Any) -> KnownInput:
         """The one object for an activity, and for what it is about."""
@@ -174,8 +174,11 @@ class PartitionMachine(NodeMachine):
             r != node and rules.is_out_of_sync(row, r) for r in row.isr
         ):
             wants.append(want(IsrShrinkTimeout))
-        wants += [want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
-        return wants
+        return wants + self._wanted_by_clients(row)
+
+    def _wanted_by_clients(self, row: BrokerRow) -> list[KnownInput]:
+        """Timeouts of produce requests that wait."""
+        return [self._want(ProduceTimeout, each) for each in {p.request: None for p in row.parked}]
 
 
 def may_fetch(row: BrokerRow) -> bool:

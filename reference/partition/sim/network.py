@@ -9,30 +9,25 @@ anything may happen to fetches, which bear it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
-from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER
+from kraftcheck.reference.partition.messages import (
+    CLIENT_REQUESTS,
+    CLIENTS,
+    CONTROLLER,
+    ClientResponse,
+    ControllerRequest,
+    ControllerResponse,
+)
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.events import DELIVER, Queue
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.network import FATES, Fate, Network, fates
 
-TO_CLIENTS = (
-    "ProduceResponse",
-    "ConsumerFetchResponse",
-    "ListOffsetsResponse",
-    "DeleteRecordsResponse",
-)
-FROM_CLIENTS = (
-    "ProduceRequest",
-    "ConsumerFetchRequest",
-    "ListOffsetsRequest",
-    "DeleteRecordsRequest",
-)
 FETCHES = ("ReplicaFetchRequest", "ReplicaFetchResponse")
-WITH_CONTROLLER = (
-    *("RegisterBrokerRequest", "RegisterBrokerResponse", "HeartbeatRequest", "HeartbeatResponse"),
-    *("AlterPartitionRequest", "AlterPartitionResponse"),
+WITH_CONTROLLER = tuple(
+    [each.__name__ for each in (*get_args(ControllerRequest), *get_args(ControllerResponse))]
 )
 
 
@@ -47,10 +42,10 @@ class PartitionNetwork(Network):
         suffers = fates(100, 0, 400, options.hold_ms)
         for kind in WITH_CONTROLLER:
             self._fates_of[kind] = suffers if kind == options.suffering else in_order
-        for kind in FROM_CLIENTS:
-            self._fates_of[kind] = ()
-        for kind in TO_CLIENTS:
-            self._fates_of[kind] = fates(options.answers_lost, 0, 0, 1)
+        for of in CLIENT_REQUESTS:
+            self._fates_of[of.__name__] = ()
+        for of in get_args(ClientResponse):
+            self._fates_of[of.__name__] = fates(options.answers_lost, 0, 0, 1)
         self._latest: dict[tuple[int, int], int] = {}
         """When the last message of an ordered link will arrive."""
 

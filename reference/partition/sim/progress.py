@@ -1,6 +1,7 @@
 """Say what a healed partition must do.
 
-Elect a leader, let everybody back into the ISR, commit a new record, and have it on every replica.
+Of one that is deleted, or that never came to be, nobody holds anything. All others must elect a
+leader, let everybody back into the ISR, commit a new record, and have it on every replica.
 
 The record is a probe with acks=all, sent again as long as it is not acknowledged. Agreement is on
 everything up to it: every replica knows it to be committed, and has the same log from where its
@@ -45,32 +46,20 @@ class Progress:
         """Probes when that makes sense, and looks again later."""
         probe = self._probe
         lost = probe is None or probe.outcome in ("fail", "indeterminate")
-        if lost and not self._missing_in_metadata():
+        if lost and self._world.replicas and not missing_in(self._world):
             self._probe = self._append()
         self._world.call(1000 * PROBE_MS, self._ask, 0)
 
     def is_complete(self) -> bool:
         # Asked after every step that matters: mostly the probe is not acknowledged yet.
         acked = self._probe is not None and self._probe.outcome == "ok"
-        return acked and self.verdict() == PROGRESSED
-
-    def _missing_in_metadata(self) -> str:
-        controller = self._world.controller
-        if controller.partition.leader == NOBODY:
-            return "no leader was elected"
-        for node, known in zip(self._world.brokers, controller.registrations, strict=True):
-            if known.fenced:
-                return f"broker {node} stays fenced"
-        for node in self._world.replicas:
-            if node not in controller.partition.isr:
-                return f"broker {node} stays out of the ISR"
-        return ""
+        return (acked or not self._world.replicas) and self.verdict() == PROGRESSED
 
     def verdict(self) -> str:
         """`PROGRESSED`, or what is missing."""
-        missing = self._missing_in_metadata()
-        if missing:
-            return missing
+        missing = missing_in(self._world)
+        if missing or not self._world.replicas:
+            return missing or PROGRESSED
         probe = self._probe
         if probe is None or probe.outcome != "ok" or probe.offset is None:
             return "the new record was not committed"
@@ -86,3 +75,23 @@ class Progress:
             if any(a != b and GONE not in (a, b) for a, b in zip(first, log, strict=True)):
                 return "logs differ below the common high watermark"
         return PROGRESSED
+
+
+def missing_in(world: HealedEnvironment) -> str:
+    """Empty if there is a leader and everybody is in the ISR, or what is not well.
+
+    Of a partition that there is not, nobody may hold anything.
+    """
+    controller = world.controller
+    if not world.replicas:
+        held = [n for n in world.brokers if world.row(n).log or world.row(n).role != "None"]
+        return f"broker {held[0]} holds a partition that there is not" if held else ""
+    if controller.partition.leader == NOBODY:
+        return "no leader was elected"
+    for node, known in zip(world.brokers, controller.registrations, strict=True):
+        if known.fenced:
+            return f"broker {node} stays fenced"
+    for node in world.replicas:
+        if node not in controller.partition.isr:
+            return f"broker {node} stays out of the ISR"
+    return ""

@@ -9,6 +9,7 @@ the invariants that speak of committed records are no longer judged, and the run
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kraftcheck.reference.clients.promises import Envelope, promised
@@ -20,10 +21,8 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     Input,
     MetadataRecord,
-    MetadataRecords,
 )
 from kraftcheck.reference.partition.properties import PartitionState
-from kraftcheck.reference.partition.sim.losses import Losses
 from kraftcheck.reference.partition.sim.machine import (
     ANSWERS,
     LEADERSHIP,
@@ -59,6 +58,59 @@ the controller's own business, and the form of rows."""
 
 EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
 """Of producers, whose requests alone the rows show (clients.py)."""
+
+
+class Losses:
+    """What went wrong with a partition so far, as far as promises ask for it (promises.py).
+
+    It observes and never steers. A broker *has lost* when a crash took records from its log, or
+    made them unreadable, until it is in the ISR again: it then holds what is committed. `row` gives
+    a broker's row as it is now.
+    """
+
+    def __init__(self, brokers: Sequence[int], row: Callable[[int], BrokerRow]) -> None:
+        self._brokers = brokers
+        self._row = row
+        self._has_lost: set[int] = set()
+        self._most_lost = self._unclean_moves = self._moves = 0
+        self._zombie = False
+        self.cuts = 0
+        """Network partitions that began."""
+
+    def at_once_with(self, node: int) -> int:
+        """How many brokers would have lost at once, if this one did."""
+        return len(self._has_lost | {node})
+
+    def has_lost(self, node: int) -> None:
+        self._has_lost.add(node)
+        self._most_lost = max(self._most_lost, len(self._has_lost))
+
+    def two_leaders(self) -> None:
+        """Two brokers believe that they lead."""
+        self._zombie = True
+
+    def controller_stepped(self, before: ControllerRow, after: ControllerRow) -> None:
+        """Notes elections, and who is in the ISR again after a loss."""
+        old, new = before.partition, after.partition
+        if new.leader_epoch > old.leader_epoch and new.leader >= 0 and old.leader_epoch > 0:
+            clean = new.leader in old.isr or new.leader in old.elr
+            self._moves += clean
+            self._unclean_moves += not clean
+        if self._has_lost:
+            for node in [n for n in self._has_lost if n in new.isr]:
+                # The registration that it crashed under may be in the ISR still.
+                known = after.registrations[self._brokers.index(node)]
+                if self._row(node).broker_epoch == known.epoch and not known.fenced:
+                    self._has_lost.discard(node)
+
+    def envelope(self) -> Envelope:
+        return Envelope(
+            leader_moves=self._moves,
+            unclean_moves=self._unclean_moves,
+            lossy=self._most_lost,
+            network_partitions=self.cuts,
+            zombie=self._zombie,
+        )
 
 
 class PartitionRun(TimedRun):
@@ -176,19 +228,14 @@ class PartitionRun(TimedRun):
 
     def enter(self, node: int, step: Step) -> None:
         before, watched = self._whole, self._watched
-        if node == CONTROLLER:
-            metadata = before.metadata
-            if step.notable & WRITTEN:
-                for _, message in step.sent:
-                    if isinstance(message.value, MetadataRecords):
-                        metadata = metadata + message.value.records
-            self._whole = PartitionState(before.rows, step.after.row, metadata)
-            self._note_controller(before.controller, step.after.row)
-        elif watched:
-            self.rows = {**before.rows, node: step.after.row}
-            self._whole = PartitionState(self.rows, before.controller, before.metadata)
+        if watched or node == CONTROLLER:
+            sent = step.sent if step.notable & WRITTEN else ()
+            after = before.stepped(node, step.after.row, [m.value for _, m in sent])
+            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # a dict
         else:
             self.rows[node] = step.after.row
+        if node == CONTROLLER:
+            self._note_controller(before.controller, step.after.row)
         if watched:
             self._ask(node, step, before, self._whole)
 

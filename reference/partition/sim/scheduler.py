@@ -7,9 +7,13 @@ activities decide what comes next; nodes are changed only by run.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kraftcheck.reference.bugs.catalog import producer_rules
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
+    BrokerRestart,
+    ControlledShutdown,
     ControllerFailover,
     ElectLeaders,
     HeartbeatRequest,
@@ -50,13 +54,35 @@ class PartitionSimulation(PartitionRun):
         )
         self.network.ask_nothing_in_vain()
         self._scenario, self.faulty_ms = scenario, options.faulty_ms
-        self._trouble = Trouble(options, chooser.stream("faults"), self, self.network)
+        self._trouble = Trouble(
+            options,
+            chooser.stream("faults"),
+            self.call,
+            self.brokers,
+            self,
+            (self,),
+            (self.network,),
+            lambda _, input: self.give(CONTROLLER, input),
+        )
         workload, rules = chooser.stream("workload"), producer_rules(memo.bug)
         self.clients = Clients(scenario.load, options, workload, (self,), rules=rules)
         self._progress: Progress | None = None
         self._reading = dict.fromkeys(self.brokers, False)
         self._stale_until = dict.fromkeys(self.brokers, 0)
         self._session = dict.fromkeys(self.brokers, 0)
+
+    # --- Its brokers' processes, as trouble sees them
+
+    def stop(self, node: int, crash: Callable[[PartitionRun], None]) -> None:
+        crash(self)
+
+    def shut_down(self, node: int) -> bool:
+        running = self.row(node).status == "Running"
+        return running and self.give(node, ControlledShutdown()) is not None
+
+    def start_again(self, node: int) -> None:
+        if self.row(node).status == "Down":
+            self.give(node, BrokerRestart())
 
     def stand_still(self, node: int, what: str, lasts: int) -> None:
         if what == "stale":
@@ -83,7 +109,7 @@ class PartitionSimulation(PartitionRun):
 
     def stepped(self, step: Step) -> None:
         if step.notable & self._trouble.moment:
-            self._trouble.leader_stepped(step.before.node)
+            self._trouble.leader_stepped(self, step.before.node)
         if self._progress is not None and self._progress.is_complete():
             self.end(self._progress.verdict())
 

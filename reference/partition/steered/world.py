@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope, spared
 from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
@@ -23,7 +23,6 @@ from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
     MESSAGES,
-    NOBODY,
     ClientRequest,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -43,17 +42,18 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
 from kraftcheck.reference.partition.sim.pace import Pace
+from kraftcheck.reference.partition.sim.progress import missing_in
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
-from kraftcheck.reference.partition.system import comes_once, produce
+from kraftcheck.reference.partition.system import comes_once, operation_of, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State
-from kraftcheck.reference.sim.operations import Operation
+from kraftcheck.reference.sim.operations import Operation, close
 from kraftcheck.reference.steered.moves import Names
 
 MOVES_TO_COPY = 6
@@ -74,6 +74,10 @@ FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
 DISK = ("BrokerFlush", "CheckpointHighWatermark")
 
 HEAL = "heal all links"
+
+
+Told: TypeAlias = tuple[str, Callable[[], None]]
+"""What may happen, in words, and how it does."""
 
 
 class NoChoice:
@@ -185,6 +189,9 @@ class Steering(PartitionRun):
         if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
             self.breaks(message.value.source, True)
 
+    def losses_of_messages(self) -> list[Told]:
+        return [(self.losing_words(m), partial(self.lose, m)) for m in self.deliverable()]
+
     def losing_words(self, message: KnownInput) -> str:
         return f"lose {self._names.name(message)}"
 
@@ -200,8 +207,8 @@ class Steering(PartitionRun):
     def ask(self, request: ClientRequest) -> None:
         """Somebody asks this. No history speaks of deletions."""
         self.values += 1
-        op = _operation_of(request)
-        if op is not None:
+        if not isinstance(request, DeleteRecordsRequest):
+            op = operation_of(request)
             operation = Operation(len(self.history), op, request.destination, self.now)
             operation.values = list(getattr(request, "values", ()))
             operation.offset = getattr(request, "fetch_offset", None)
@@ -249,7 +256,7 @@ class Steering(PartitionRun):
                 del self.waiting[message]
         self.producer.breaks(node, late, self.now)
 
-    def producer_posts(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_posts(self) -> list[Told]:
         """Requests of the producer that may arrive, in words, and how they do."""
         return [
             (self._post_words(posted), partial(self.post, posted))
@@ -268,9 +275,9 @@ class Steering(PartitionRun):
                 return self._post_words(posted)
         return ""
 
-    def producer_sends(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_sends(self) -> list[Told]:
         """What the producer may do: a new value, and retries."""
-        found: list[tuple[str, Callable[[], None]]] = []
+        found: list[Told] = []
         if not self.options.idempotence:
             return found
         for node in self.leaders():
@@ -285,13 +292,13 @@ class Steering(PartitionRun):
     def _send_again(self, node: int) -> None:
         self.producer.send(node, self.now)
 
-    def producer_breakages(self) -> list[tuple[str, Callable[[], None]]]:
+    def producer_breakages(self) -> list[Told]:
         """Give what may happen to the producer.
 
         A connection that breaks, values that it groups anew before it sends them again, a value
         that it gives up.
         """
-        found: list[tuple[str, Callable[[], None]]] = []
+        found: list[Told] = []
         for node, connection in self.producer.open_connections():
             words = breaking_words(node, connection)
             found.append((words, partial(self.breaks, node, True)))
@@ -335,12 +342,8 @@ class Steering(PartitionRun):
         return configuration_of(self.options), self.losses.envelope()
 
     def close_history(self) -> list[Operation]:
-        """What clients saw. What is open stays open; a question without an answer asked nothing."""
-        for operation in self.history:
-            if not operation.outcome:
-                append = operation.op == "append"
-                operation.outcome = "indeterminate" if append else "fail"
-                operation.completed = None if append else self.now
+        """What clients saw."""
+        close(self.history, self.now)
         return self.history
 
     # --- Which moves there are
@@ -438,29 +441,7 @@ class Steering(PartitionRun):
 
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""
-        partition = self.controller.partition
-        if partition.leader == NOBODY:
-            return "no leader was elected"
-        for node, known in zip(self.brokers, self.controller.registrations, strict=True):
-            if known.fenced:
-                return f"broker {node} stays fenced"
-        for node in self.replicas:
-            if node not in partition.isr:
-                return f"broker {node} stays out of the ISR"
-        return ""
-
-
-def _operation_of(request: ClientRequest) -> str | None:
-    """What a history calls it."""
-    match request:
-        case ProduceRequest():
-            return "append"
-        case ConsumerFetchRequest():
-            return "fetch"
-        case ListOffsetsRequest():
-            return "latest" if request.timestamp == "Latest" else "earliest"
-        case _:
-            return None
+        return missing_in(self)
 
 
 def _is_of_producer(m: Any) -> bool:

@@ -6,7 +6,6 @@ rows, and by whoever calls `give`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -45,13 +44,12 @@ class QuorumClients(Protocol):
 
     history: list[Operation]
 
-    @property
-    def open(self) -> Mapping[int, object]:
-        """By node; empty where nobody waits for it."""
-        ...
-
     def start(self) -> None: ...
     def append(self, node: int, client: int) -> Operation: ...
+    def awaits(self, node: int) -> bool:
+        """Whether anybody waits for what `look` tells of a node."""
+        ...
+
     def look(self, node: int, row: Row) -> None:
         """A node knows more to be committed, or leads no longer."""
         ...
@@ -152,7 +150,7 @@ class Simulation(TimedRun):
         if notable & SETTLED:
             self._clock.settled(node)
         if notable & (WATERMARK | STOPPED_LEADING):
-            if self.clients.open[node]:
+            if self.clients.awaits(node):
                 self.clients.look(node, step.after.row)
             if self._progress is not None and self._progress.is_complete():
                 self.end(self._progress.verdict())

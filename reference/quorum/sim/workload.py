@@ -149,6 +149,9 @@ class Clients:
         self._position[client] = operation.end = position + len(operation.values)
         self._close(operation, "ok", client)
 
+    def awaits(self, node: int) -> bool:
+        return bool(self.open[node])
+
     def finish(self) -> None:
         """What is open when the run ends stays open."""
         for operation in self.history:

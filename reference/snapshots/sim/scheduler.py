@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.reference.drivers.clock import DRAW, FIXED
+from kraftcheck.reference.kit.properties import Property
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
@@ -107,11 +108,13 @@ class ChangingSimulation(Simulation):
         """It may be one of two voters."""
         return False
 
-    def check(self, node: int, step: Step, rows_before: Mapping[int, Row]) -> None:
-        before = self._whole
-        after = self._whole = {**before, node: step.after.known.row}
-        if (found := self.wrong(node, before, after)) is not None:
-            self.violated(found[0].name, found[1])
+    def wrong(
+        self, node: int, before: Mapping[int, Row], after: dict[int, Row]
+    ) -> tuple[Property, str] | None:
+        """Asked of whole rows."""
+        was = self._whole
+        self._whole = {**was, node: self.whole(node)}
+        return super().wrong(node, was, self._whole)
 
     def expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """A timer of who is no voter, or of the only one; it may be another moment's."""

@@ -230,9 +230,11 @@ def test_metadata_of_another_format_is_unknown(nodes: list[Path]) -> None:
     assert done.exit_code == 2 and roles(done) == [None, None, None]
     (found,) = json.loads(done.stdout)["directories"][str(nodes[0])]
     assert "0.log at byte 0: a record of another format" in found["said"]
-    (folder / "quorum-state").write_text("[]")
-    (found,) = json.loads(asked(nodes).stdout)["directories"][str(nodes[0])]
-    assert "quorum-state: no state of a quorum" in found["said"]
+    write_election(folder, -1)
+    for text in ("[]", (folder / "quorum-state").read_text()):
+        (folder / "quorum-state").write_text(text)
+        (found,) = json.loads(asked(nodes).stdout)["directories"][str(nodes[0])]
+        assert "quorum-state: no state of a quorum" in found["said"]
     (folder / "quorum-state").unlink()
     (folder / "quorum-state").mkdir()
     (found,) = json.loads(asked(nodes).stdout)["directories"][str(nodes[0])]

@@ -453,6 +453,21 @@ def test_an_active_segment_has_room_in_its_indexes(tmp_path: Path) -> None:
     assert judged(tmp_path).findings == []
 
 
+def test_an_index_too_short_for_its_log_lets_no_start_end(tmp_path: Path) -> None:
+    """A recovery makes an entry of each of three batches, at the distance of two that are there."""
+    partition = write_broker(tmp_path)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    index, times = (partition / f"{7:020}.{end}" for end in ("index", "timeindex"))
+    index.write_bytes(index.read_bytes()[-16:])
+    times.write_bytes(times.read_bytes()[:12] + b"\0" * 12)
+    [found] = judged(tmp_path).findings
+    assert (found.weight, found.invariant) == ("violated", "StartUpTotal")
+    assert found.said == "recovery needs 3 entries, and has room for 2: no start ends"
+    # Were it open, it were as long as the other.
+    appended(times.name, b"\0" * 12)(partition)
+    assert judged(tmp_path).findings == []
+
+
 def test_what_was_open_where_a_log_begins_is_not_guessed(tmp_path: Path) -> None:
     """The first segment is gone: of a transaction that began there only the end is seen."""
     partition = write_broker(tmp_path)

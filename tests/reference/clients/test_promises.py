@@ -335,3 +335,8 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         promised(configuration, envelope)
+
+
+def test_several_promise_only_what_each_does() -> None:
+    both = together([promised(Configuration()), promised(Configuration(acks="0"))])
+    assert not (both.durable or both.ordered)

@@ -58,10 +58,7 @@ class Watched(Partitioned):
     ) -> str | None:
         """What the cheap way says of a step."""
         self.checker = self.checker or PartitionChecker(self.handlers)
-        if node == CONTROLLER:
-            found = self.checker.after_controller_step(before, after)
-        else:
-            found = self.checker.after_step(node, before, after, sent)
+        found = self.checker.after_step(node, before, after, sent)
         return found.name if found else None
 
 

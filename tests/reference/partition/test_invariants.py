@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +24,8 @@ from kraftcheck.reference.partition.invariants import (
 )
 from kraftcheck.reference.partition.messages import CONTROLLER, ProduceResponse
 from kraftcheck.reference.partition.properties import (
+    OF_ROWS,
+    OfRow,
     PartitionHistory,
     PartitionState,
     acked_in,
@@ -31,7 +35,13 @@ from kraftcheck.reference.partition.properties import (
 )
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
-from kraftcheck.reference.partition.types import GONE, CacheEntry, PartitionConstants, Record
+from kraftcheck.reference.partition.types import (
+    GONE,
+    BrokerRow,
+    CacheEntry,
+    PartitionConstants,
+    Record,
+)
 from tests.reference.partition.plants import PLANTS, TWINS, Plant, acked
 from tests.reference.partition.walks import Moves, PartitionWalk, Step
 
@@ -50,11 +60,7 @@ def walk_of(
 
 
 def fast(checker: PartitionChecker, step: Step) -> str | None:
-    before, after = step.before, step.after
-    if step.node == CONTROLLER:
-        found = checker.after_controller_step(before, after)
-    else:
-        found = checker.after_step(step.node, before, after, step.outcome.sent)
+    found = checker.after_step(step.node, step.before, step.after, step.outcome.sent)
     return found.name if found else None
 
 
@@ -250,6 +256,38 @@ def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AssertionError, match="Tired"):
         PartitionChecker(BrokerHandlers(THREE), ["NeverTired"])
     assert partition_invariant("StrongIsr").kind == "state"
+
+
+class _Watching:
+    """A row, and which of its fields were looked at."""
+
+    def __init__(self, row: BrokerRow, fields: set[str]) -> None:
+        self._row, self._fields = row, fields
+
+    def __getattr__(self, field: str) -> object:
+        self._fields.add(field)
+        return getattr(self._row, field)
+
+
+def looks_elsewhere(of: OfRow) -> set[str]:
+    """The fields of rows that a property looks at, and does not say so."""
+    seen: set[str] = set()
+    said: set[str] = set()
+    for constants in (THREE, PAIR):
+        for step in walk_of(constants, 1, LOSSY).steps(60):
+            for n, row in step.after.rows.items():
+                seeing: Any = _Watching(row, seen)
+                of.check(n, seeing, constants.brokers)
+                saying: Any = _Watching(row, said)
+                of.looked_at(saying)
+    return seen - said
+
+
+def test_properties_of_a_row_say_where_they_look() -> None:
+    for of in OF_ROWS.values():
+        assert not looks_elsewhere(of)
+    cache = OF_ROWS["PartitionEpochCacheSound"]._replace(looked_at=attrgetter("log", "status"))
+    assert looks_elsewhere(cache) == {"epoch_cache"}
 
 
 def test_a_first_state_violates_nothing() -> None:

@@ -35,7 +35,6 @@ from kraftcheck.reference.partition.messages import (
     IsrShrinkTimeout,
     ListOffsetsRequest,
     Message,
-    MetadataRecords,
     MetadataUpdate,
     ProduceRequest,
     ProduceTimeout,
@@ -78,12 +77,11 @@ def taken(
         outcome = controller.step(state.controller, input)  # type: ignore[arg-type]
         if outcome is None:
             return None
-        written = [r for m in outcome.sent if isinstance(m, MetadataRecords) for r in m.records]
-        return state._replace(controller=outcome.row, metadata=(*state.metadata, *written)), outcome
+        return state.stepped(node, outcome.row, outcome.sent), outcome
     outcome = brokers.step(node, state.rows[node], input)  # type: ignore[arg-type]
     if outcome is None:
         return None
-    return state._replace(rows={**state.rows, node: outcome.row}), outcome
+    return state.stepped(node, outcome.row, outcome.sent), outcome
 
 
 class Step(NamedTuple):

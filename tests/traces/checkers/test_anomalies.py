@@ -232,6 +232,14 @@ def test_a_rebalance_may_come_within_an_operation() -> None:
     assert set(anomalies_of(found, subscribed=True).names) == {"poll-skip"}
 
 
+@pytest.mark.parametrize("before", [(), ((9, send("z", **FAILED)),)])
+def test_parts_of_one_operation_are_of_one_time(before: tuple[Any, ...]) -> None:
+    """Also of the first."""
+    missed = poll(start=0, end=0)
+    found = anomalies(made(*before, (0, send("a", 0), missed), (1, missed)))
+    assert set(found.names) == {"stale-read", "unseen"}
+
+
 def test_a_sentence_says_where_if_that_is_known() -> None:
     sent = made((0, send("a", 0)), (0, send("b")))
     known, unknown = anomalies(sent).certificates("unseen", 0)

@@ -285,6 +285,15 @@ def test_what_nobody_saw_is_lost_if_everything_was_read() -> None:
     assert verdicts == ["violated", "holds", "unknown"]
 
 
+@pytest.mark.parametrize(
+    ("complete", "said"),
+    [(False, "consumers stopped before the end"), (None, "it is not known that everything was")],
+)
+def test_the_report_says_what_is_known_of_the_end(complete: bool | None, said: str) -> None:
+    [unseen] = check_history(history(*APPENDS, model=LOG), complete=complete).anomalies
+    assert said in unseen.reason
+
+
 def test_what_nobody_read_may_be_lost_and_the_report_says_by_what_right() -> None:
     weak = Configuration(acks="1")
     found = check_history(history(*APPENDS, model=LOG), configuration=weak, envelope=ANYTHING_CLEAN)

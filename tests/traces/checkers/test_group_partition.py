@@ -98,7 +98,10 @@ BAD: dict[str, list[list[Told]]] = {
         [*ASKED, *HEIR],
         [*ASKED, *HEIR, ("log-removed", 1), ("lost", 1)],
     ],
-    "unwritten-assignment": [[*HANDED_OVER, ("assigned", 4)]],
+    "unwritten-assignment": [
+        [*HANDED_OVER, ("assigned", 4)],
+        [("assigned", 1), ("lost", 1), ("log-given", 1)],
+    ],
     "offset-lost": [changed(9, ("told", 2, None, -1))],
     "unknown-offset": [changed(9, ("told", 2, None, 4))],
     "stale-offset": [

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces import grouplog
@@ -406,6 +407,46 @@ def test_a_topic_of_a_subscription_that_no_member_was_given_is_stuck(tmp_path: P
     told = Facts().sent(10).op(1, "subscribe", '["t" "u"]').given(1).later(400).poll(1, 0)
     (stuck,) = told.report(tmp_path / "history.edn").anomalies
     assert stuck.name == "stuck-partition" and stuck.certificates[0].key == "u"
+
+
+def test_evidence_is_of_the_operation_and_says_what_was_wrong_with_it(tmp_path: Path) -> None:
+    [polled] = BAD["unowned-poll"].report(tmp_path / "history.edn").anomalies
+    assert polled.certificates[0].sentence.endswith(" as a member of group g")
+    [committed] = BAD["commit-beyond"].report(tmp_path / "history.edn").anomalies
+    [evidence] = committed.certificates
+    assert evidence.operations == (5,) and evidence.sentence.startswith("process 1 committed 7")
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_who_commits_as_another_is_given_its_place_may_have_been_first(
+    touch: bool, tmp_path: Path
+) -> None:
+    told = begun().taken(1, "lost").given(2).commit(1, 3).poll(2, 0)
+    told.report(tmp_path / "history.edn")
+    read = detect.read(tmp_path / "history.edn")
+    *before, given, commit, poll = read.operations
+    at = given.completed if touch else commit.invoked
+    operations = (*before, given, replace(commit, invoked=at), poll)
+    found = check_history(replace(read, operations=operations))
+    assert ("zombie-commit-offsets" in {each.name for each in found.anomalies}) != touch
+
+
+def test_who_gives_up_what_it_has_no_more_gives_up_the_rest(tmp_path: Path) -> None:
+    told = Facts().sent(10).poll(8, 0)
+    told.op(1, "partitions-assigned", '["g" ["t" "u"]]', more=' :mark "1"')
+    for keys in ("t", "t u"):
+        shown = " ".join(f'"{key}"' for key in keys.split())
+        told.op(1, "partitions-revoked", f'["g" [{shown}]]')
+    told.op(2, "partitions-assigned", '["g" ["u"]]', more=' :mark "2"').poll(1)
+    found = told.report(tmp_path / "history.edn", log="1 has t u; 1 has; 2 has u")
+    assert not found.anomalies, found
+
+
+def test_a_poll_that_shows_nothing_leaves_its_member_where_it_stood(tmp_path: Path) -> None:
+    """So the next one goes over the record between, and the commit after it goes over nothing."""
+    told = all_read().given(1).poll(1, 0).poll(1).poll(1, 2).commit(1, 3)
+    found = told.report(tmp_path / "history.edn")
+    assert {each.name for each in found.anomalies} == {"poll-skip"}
 
 
 def test_each_time_that_something_happened_has_its_certificate() -> None:

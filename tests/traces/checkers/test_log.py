@@ -13,6 +13,7 @@ from benchmarks._log_synthetic import part
 from kraftcheck.traces import schema
 from kraftcheck.traces.checkers.arrow import from_arrow
 from kraftcheck.traces.checkers.columns import NEVER, OFFSET_MAX, by_process, from_history
+from kraftcheck.traces.checkers.levels import levels_of
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.records import records_of
 from kraftcheck.traces.checkers.unplaced import culprit
@@ -33,13 +34,14 @@ def test_rows_are_in_order_however_large_the_numbers_are() -> None:
     assert by_process(segment, process, np.array(operation)).tolist() == [1, 0]
 
 
-def test_appends_that_may_be_left_over_may_fill_holes() -> None:
+@pytest.mark.parametrize("other", [(73, 117), (130, None)])
+def test_appends_that_may_be_left_over_may_fill_holes(other: tuple[int, int | None]) -> None:
     """Of two appends of one value, one was read; the other, whichever it is, may stand at 0."""
     (found,) = check_log(
         history(
             call("append", 0, None, 100),
             call("append", 39, 52, 101, 1),
-            call("append", 73, 117, 100),
+            call("append", *other, 100),
             call("fetch", 118, 120, 1, ((1, 101), (2, 100))),
         )
     )
@@ -121,6 +123,20 @@ def test_an_append_that_failed_may_never_have_been_answered() -> None:
     made = history(lost, call("append", 0, 5, "b", 0), model="partition-log")
     assert from_history(made).appends.completed.tolist() == [NEVER, 5]
     assert check(made).verdict == HOLDS
+
+
+def test_what_a_read_that_failed_was_told_binds_nobody() -> None:
+    """Nobody who reads later has to see it."""
+    sent = call("append", 0, None, "a", 0)
+    told = call("latest", 10, 15, None, 1, outcome="fail")
+    reads = call("fetch", 20, 25, 0, ()), call("fetch", 30, 35, 0, ((0, "a"),))
+    assert check(history(sent, told, *reads, model="partition-log")).verdict == HOLDS
+
+
+def test_of_a_partition_that_nobody_used_no_level_is_exact() -> None:
+    kind = schema.SCHEMAS["runs"].field("history").type
+    levels = levels_of(judge(from_arrow(pa.array([[]], kind))))
+    assert levels.exact.tolist() == [False]
 
 
 def test_a_part_of_a_batch_is_judged_as_in_it() -> None:

@@ -74,6 +74,10 @@ IN_ORDER = {
         ("commit", 6, 7, 2),
         ("told", 8, 9, 2),
     ),
+    "one that was replaced as it was asked for": (
+        *(("commit", 0, 5, 4), ("commit", 6, 10, 5)),
+        *(("told", 10, 11, 4), ("told", 12, 13, 5)),
+    ),
     "nothing, then something": (("told", 0, 1, -1), ("commit", 2, 3, 2), ("told", 4, 5, 2)),
 }
 IN_NO_ORDER = {
@@ -110,6 +114,7 @@ def test_what_is_not_found_out_is_unknown(monkeypatch: pytest.MonkeyPatch) -> No
     found = check_history(register(*said, ("told", 20, 90, 1), ("told", 21, 91, 2)))
     assert (found.verdict, [each.name for each in found.anomalies]) == ("unknown", ["open-offset"])
     assert "was not found out" in str(found)
+    assert any("took too long" in str(each.reason) for each in found.parts)
 
 
 def drawn(draw: random.Random) -> Iterator[tuple[str, int, int | None, int]]:

@@ -179,6 +179,15 @@ def test_what_is_allowed_is_told_and_counts_where_linearizability_is_asked_for()
     assert said("total-queue", *again, strict=True) == (VIOLATED, {"duplicated"})
 
 
+def test_what_nobody_enqueued_is_told_apart_from_what_came_out_twice() -> None:
+    taken = (call("dequeue", at, at + 1, None, each) for at, each in ((2, 1), (4, 1), (6, 2)))
+    found = judge(history(call("enqueue", 0, 1, 1), *taken), "total-queue")
+    assert {e.name: e.certificates[0].sentence for e in found.anomalies} == {
+        "unexpected": "operation 3 dequeued 2, which nobody enqueued",
+        "duplicated": "operation 2 dequeued 1, once more than it went in",
+    }
+
+
 def test_the_total_may_be_said() -> None:
     one = reads(balances(a=5, b=5))
     assert said("bank", *one, start=10) == (HOLDS, set())

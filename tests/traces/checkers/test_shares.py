@@ -16,7 +16,14 @@ from kraftcheck.reference.clients.promises import (
 )
 from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.shares import SHARES
-from kraftcheck.traces.history import ACKNOWLEDGE, OK, SHARE_POLL, History, HistoryError
+from kraftcheck.traces.history import (
+    ACKNOWLEDGE,
+    OK,
+    SHARE_POLL,
+    Annotation,
+    History,
+    HistoryError,
+)
 from tests.traces.checkers import share_worlds as made
 from tests.traces.checkers.share_worlds import GROUP, KEY, LIMIT, ShareWorld, whole, worlds
 
@@ -189,6 +196,18 @@ def test_stalled_partition_unless_a_fault_lasts() -> None:
     history = whole(world.operations)
     assert found(history) == {"stalled-partition": False}
     assert found(history, stall_s=500) == {}
+
+
+@pytest.mark.parametrize(("at", "stalls"), [(200, False), (500, True)])
+def test_a_fault_excuses_what_comes_after_it(at: int, stalls: bool) -> None:
+    """And nothing that was over before."""
+    world = sent(empty())
+    for _ in range(4):
+        world.clock += 100
+        poll(world, 1)
+    fault = Annotation(at=at * SECOND, kind="fault", label="a broker is down")
+    history = replace(whole(world.operations), annotations=(fault,))
+    assert found(history) == ({"stalled-partition": False} if stalls else {})
 
 
 @pytest.mark.parametrize("level", [Level.LINEARIZABLE])

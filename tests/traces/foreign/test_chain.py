@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -35,4 +37,16 @@ def test_a_step_that_cannot_be_evaluated_leaves_the_other_nodes_their_verdicts(
     verdicts = {each.node: each.verdict for each in found.chains}
     assert verdicts == {n: "unknown" if n == victim else "accepted" for n in nodes}
     assert len(nodes) > 1 and found.runs_of_tlc == 1 + len(nodes)
-    assert [doubt.reason for doubt in found.doubts] == ["no such field"]
+    first = 2 + [line["node"] for line in lines].index(victim)
+    assert [(each.line, each.reason) for each in found.doubts] == [(first, "no such field")]
+
+
+def test_nodes_of_one_kind_are_asked_about_together() -> None:
+    """Also where one of another kind, or one that is open, stands between."""
+    kinds = {"one": ("a", ""), "two": ("b", ""), "three": ("a", "open"), "four": ("a", "")}
+    chains: Any = [
+        SimpleNamespace(kind=SimpleNamespace(name=kind), doubt=doubt, lines=[name])
+        for name, (kind, doubt) in kinds.items()
+    ]
+    one, two, _, four = chains
+    assert [*chain._groups(chains)] == [[one, four], [two]]

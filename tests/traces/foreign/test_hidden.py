@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from kraftcheck.traces.foreign.hidden import logged_values
-from kraftcheck.traces.foreign.provenance import agree
+from kraftcheck.traces.foreign.hidden import inputs_of, logged_values
+from kraftcheck.traces.foreign.provenance import Senders, agree
 from kraftcheck.traces.foreign.reading import Fields, ForeignStep, ForeignTrace
 from tests.traces.foreign.walks import CONSTANTS
 from tla_utils import Record
@@ -31,6 +32,15 @@ def test_values_are_those_of_records_anywhere_and_a_new_one() -> None:
     assert found["value"] == frozenset({3, 7, 9, 10})
     assert found["epoch"] == found["leaderEpoch"] == frozenset({4, 5, 6, 8})
     assert found["offset"] == frozenset({2})
+
+
+def test_who_tells_no_input_may_have_received_any_that_came_to_it() -> None:
+    told = trace(step())
+    kind = told.kind(step())
+    found = inputs_of(step(), kind, Senders(told))
+    assert [each["action"] for each in found] == [f"Handle{t.__name__}" for t in kind.inputs]
+    inputs: Any = [each["input"] for each in found]
+    assert {each["destination"] for each in inputs if "destination" in each} == {1}
 
 
 def test_a_trace_that_tells_no_value_leaves_a_new_one() -> None:

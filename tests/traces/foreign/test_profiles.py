@@ -90,7 +90,8 @@ def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
     profile: Profile, component: Component, run: Path, departures: Path
 ) -> None:
     trace = read_foreign(run)
-    assert judge_batch(trace, profile=profile).verdict == "holds"
+    found = judge_batch(trace, profile=profile)
+    assert (found.verdict, found.profile) == ("holds", profile.name)
     assert component.left_open(trace) == []
 
 
@@ -277,6 +278,18 @@ def test_a_fault_of_the_host_is_told_from_one_of_kafka(
     found = judge_batch(read_foreign(written(tmp_path, [head, *steps])), profile=PROFILE)
     assert found.rejections == []
     assert check in {each.check for each in found.findings}
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(("start", "refused"), [("initial", {2}), ("any", set())])
+def test_a_run_whose_beginning_is_missing_is_refused_where_it_begins(
+    start: str, refused: set[int], tmp_path: Path
+) -> None:
+    """Its first step is right, from a row in which no node starts."""
+    head, *steps = lines_of(RUN)
+    later = next(each for each in steps if each["before"]["log"])
+    trace = read_foreign(written(tmp_path, [head | {"start": start, "order": "by node"}, later]))
+    assert judge_steps(trace, trace.steps, profile=PROFILE).lines() == refused
 
 
 @pytest.mark.tlc

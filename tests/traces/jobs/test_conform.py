@@ -38,7 +38,7 @@ from kraftcheck.traces.jobs.summary import verdict_of
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import unsealed
 from kraftcheck.traces.steps import judge
-from kraftcheck.traces.steps.classes import SLIM, merge, merge_with_spark
+from kraftcheck.traces.steps.classes import SLIM, merge
 from kraftcheck.traces.steps.judge import SPECS_OF_WORKERS
 from kraftcheck.traces.steps.symmetry import Step
 from kraftcheck.traces.steps.translation import frame_digest
@@ -252,7 +252,7 @@ def test_merging_with_spark_is_merging(spark: SparkSession) -> None:
     slim = pa.table([list(column) for column in zip(*rows, strict=True)], schema=SLIM)
     expected = pa.table([[b"a", b"b"], [2, 6], [9, 4], [9, 0]], schema=SLIM)
     assert merge(slim).equals(expected)
-    merged = merge_with_spark(spark.createDataFrame(slim)).toArrow()
+    merged = merge(spark.createDataFrame(slim)).toArrow()
     assert merged.select(SLIM.names).cast(SLIM).sort_by("key").equals(expected)
 
 

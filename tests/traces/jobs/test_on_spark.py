@@ -5,14 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kraftcheck.traces.jobs import campaigns
-from kraftcheck.traces.jobs.backends import Pool, Spark
+from kraftcheck.traces.jobs.backends import Backend, Pool, Spark
 from kraftcheck.traces.jobs.campaigns import Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of
+from kraftcheck.traces.relation import ROWS, grouped, joined, least
+from kraftcheck.traces.steps.classes import SLIM
 from tests.traces.jobs.recorded import part, with_histories
 from tests.traces.jobs.simple_invariants import (
     BROKEN,
@@ -24,6 +28,8 @@ from tests.traces.jobs.simple_invariants import (
 from tests.traces.jobs.small_campaigns import StandIn, contents
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -67,17 +73,57 @@ def test_sql_and_columns_find_the_same(spark: SparkSession, tmp_path: Path, scen
     assert sorted_rows(broken_in_sql(frame), BROKEN) == sorted_table(broken(runs))
 
 
+def test_groups_joins_and_sorts_are_those_of_tables(spark: SparkSession) -> None:
+    """Drawn rows with few values, some of them null."""
+    chance = np.random.default_rng(7)
+
+    def drawn(values: int) -> list[int | None]:
+        return [None if n == values else int(n) for n in chance.integers(0, values + 1, 300)]
+
+    schema = pa.schema([(name, pa.int64()) for name in ("a", "b", "c", "d")])
+    whole = [[n or 0 for n in drawn(40)] for _ in "cd"]
+    table = pa.table([drawn(3), drawn(5), *whole], schema=schema)
+    frame = spark.createDataFrame(table)
+    by, wanted = ["a", "b"], pa.schema([*schema, (ROWS, pa.int64())])
+    here = grouped(table, by, sums=["d"], first=["c"])
+    there = grouped(frame, by, sums=["d"], first=["c"])
+    assert sorted_rows(there, wanted) == sorted_table(here)
+    assert sum(here[ROWS].to_pylist()) == table.drop_null().num_rows < table.num_rows
+    few = table.select(by).slice(0, 9)
+    matched = sorted_table(joined(table, few, by))
+    assert sorted_rows(joined(frame, spark.createDataFrame(few), by), schema) == matched
+    assert matched.num_rows > 9
+    order = ["c", "d", "a", "b"]
+    named = table.set_column(0, "a", pa.array(["left", "right", None] * 100))
+    first = least(spark.createDataFrame(named), order, 4, ("a", "left")).toArrow()
+    assert first.to_pylist() == least(named, order, 4, ("a", "left")).to_pylist()
+
+
 def test_a_campaign_on_spark_leaves_the_same_bytes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The planted fault: with the last file of each answer unread, findings are others."""
     monkeypatch.setattr(campaigns, "judge", StandIn())
-    left = []
-    for backend in (Pool(1), Spark(spark)):
+
+    def left(backend: Backend) -> dict[str, bytes]:
         where = tmp_path / backend.name.split()[0]
-        where.mkdir()
+        where.mkdir(exist_ok=True)
         monkeypatch.chdir(where)
-        plan = plan_of((Configuration(name="quorum", scenario="quorum"),), 3, 5)
+        plan = plan_of((Configuration(name="partition", scenario="partition"),), 8, 5)
         plan = begin(Path("c"), plan)
         assert run_campaign(Path("c"), plan, Options(backend=backend)) is not None
-        left.append(contents(Path("c")))
-    assert left[0] == left[1]
+        return contents(Path("c"))
+
+    here = left(Pool(1))
+    assert left(Spark(spark)) == here
+    found = msgspec.json.decode(here["findings.json"])["configurations"][0]
+    assert len(found["anomalies"]) > 1 and len(found["distributions"]) > 5
+    files = Spark.files
+
+    def some(self: Spark, paths: Sequence[Path], schema: pa.Schema) -> DataFrame:
+        return files(self, paths if schema == SLIM else paths[:-1], schema)
+
+    monkeypatch.setattr(Spark, "files", some)
+    assert {name for name, data in left(Spark(spark)).items() if here[name] != data} == {
+        "findings.json"
+    }

@@ -16,7 +16,7 @@ from kraftcheck.traces.jobs.campaigns import STORE
 from kraftcheck.traces.jobs.findings import METRICS, QUANTILES
 from kraftcheck.traces.jobs.plan import Configuration
 from kraftcheck.traces.jobs.tables import asked as asked_of_parts, parts_of, tables
-from kraftcheck.traces.steps.classes import SLIM, Classes, merge_with_spark
+from kraftcheck.traces.steps.classes import SLIM, Classes, merge
 from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.steps.verdict_store import stamp
 from tests.traces.jobs.small_campaigns import campaign
@@ -46,7 +46,7 @@ def answers(session: SparkSession, folder: Path) -> dict[str, set[tuple[Any, ...
     trace = folder / "partition"
     tables(session, trace).register()
     slim = asked_of_parts(parts_of(session, trace), lambda part: Classes(Part(part)).slim(), SLIM)
-    merge_with_spark(slim).createOrReplaceTempView("distinct")
+    merge(slim).createOrReplaceTempView("distinct")
     store = folder.parent / STORE / stamp(SPECS)
     session.read.parquet(str(store)).createOrReplaceTempView("stored")
     queries = {

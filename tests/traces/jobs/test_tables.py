@@ -29,7 +29,7 @@ from kraftcheck.traces.jobs.tables import (
     tables,
 )
 from kraftcheck.traces.schema import PartTables, TraceError
-from kraftcheck.traces.steps.classes import SLIM, Classes, merge, merge_with_spark
+from kraftcheck.traces.steps.classes import SLIM, Classes, merge
 from kraftcheck.traces.steps.record import Part
 from kraftcheck.traces.steps.translation import shape_of_inputs, shape_of_row
 from kraftcheck.traces.store import Campaign, begin_trace, read_manifest, read_parts, write_part
@@ -140,7 +140,7 @@ def test_spark_has_the_rows_that_the_parts_have(spark: SparkSession, trace: Path
 
 def test_distinct_steps_of_parts_are_merged(spark: SparkSession, trace: Path) -> None:
     slim = asked(parts_of(spark, trace), lambda part: Classes(Part(part)).slim(), SLIM)
-    merged = merge_with_spark(slim).toArrow().select(SLIM.names)
+    merged = merge(slim).toArrow().select(SLIM.names)
     whole = merge(pa.concat_tables([Classes(Part(part)).slim() for part in parts(trace)]))
     assert rows(merged) == rows(whole) and merged.num_rows > 100
 

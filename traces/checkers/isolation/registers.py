@@ -92,7 +92,7 @@ def _internal(each: Transaction, writes: Writes) -> Iterator[Finding]:
                 f"{shown(state[key])} before",
             )
             return
-        elif key not in state:
+        else:
             later = [m.value for m in each.micros[at:] if not m.is_read and m.key == key]
             unclear = (key, value) in writes.twice
             if value is not None and value in later and not unclear:
@@ -177,7 +177,7 @@ def _connect(
             if key in reads and (key, before) in writes.twice:
                 # It comes after some version, and nobody knows which.
                 blind.setdefault(key, []).append((number, value))
-            elif key in reads and before is not None:
+            elif before is not None:
                 next_of.setdefault((key, before), []).append((number, value))
                 writer = writes.writer.get((key, before))
                 if writer is not None:

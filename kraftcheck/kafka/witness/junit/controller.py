@@ -6,7 +6,7 @@ epoch is the context's own for it; a later one is the specification's, which beg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import (
@@ -26,7 +26,7 @@ from kraftcheck.reference.partition.messages import (
     RegisterBrokerRequest,
     SessionTimeout,
 )
-from kraftcheck.reference.partition.types import UNDEFINED, Partition
+from kraftcheck.reference.partition.types import UNDEFINED, Contact, Partition
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.steered.moves import NodeStep
 
@@ -230,7 +230,7 @@ def _election(m: ElectLeaders) -> list[str]:
 
 def _shutting_down(broker: int, row: Any, at: int) -> Iterator[str]:
     """What QuorumController does after the heartbeat of a broker in controlled shutdown."""
-    if row.contacts[at].shutdown_offset != UNDEFINED:
+    if row.contacts[at].shutdown_offset != UNDEFINED and not row.registrations[at].fenced:
         yield "ctx.clusterControl.heartbeatManager().maybeUpdateControlledShutdownOffset("
         yield f"    {broker}, {row.offset - 1});"
 
@@ -272,6 +272,31 @@ def _state(step: NodeStep, row: Any, name: str) -> Iterator[str]:
             if len({each.registrations[at].epoch for each in rows}) > 1:
                 epoch = _epoch(broker, row.registrations[at].epoch)
                 yield f"assertEquals({epoch}, ctx.currentBrokerEpoch({broker}));"
+    for at, broker in enumerate(brokers):
+        # Kafka forgets a broker's offsets when it replays a change of its registration, and it
+        # fences who is fenced (forgets-metadata-offset, fenced-again). The specification does
+        # neither, so it has no answer that Kafka must have.
+        if row is not step.after and (
+            row.offset != step.before.offset or row.registrations[at].fenced
+        ):
+            continue
+        contacts = [each.contacts[at] for each in (step.before, step.after, row)]
+        yield from _contact(broker, contacts)
+
+
+def _contact(broker: int, contacts: Sequence[Contact]) -> Iterator[str]:
+    """What the controller keeps of a broker's heartbeats. contacts: the last one is asserted."""
+    manager = "ctx.clusterControl.heartbeatManager()"
+    told = contacts[-1]
+    if len({each.metadata_offset for each in contacts}) > 1:
+        offset = max(told.metadata_offset - 1, UNDEFINED)
+        yield f"assertEquals({offset}L, {manager}.brokers().stream()"
+        yield f"    .filter(broker -> broker.id() == {broker}).findFirst().get().metadataOffset());"
+    if len({each.shutdown_offset for each in contacts}) > 1:
+        offset = told.shutdown_offset
+        expected = "empty()" if offset == UNDEFINED else f"of({offset - 1}L)"
+        yield f"assertEquals(OptionalLong.{expected},"
+        yield f"    {manager}.controlledShutdownOffset({broker}));"
 
 
 def _partition(partition: Partition, name: str) -> Iterator[str]:

@@ -6,16 +6,19 @@ The context has one voter of Kafka's, a mock log, a mock channel and a clock tha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import Test, Wrong, common, outcomes, refused
 from kraftcheck.reference.quorum.messages import (
+    NO_DIVERGENCE,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     ElectionTimeout,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
     FetchRequest,
+    FetchResponse,
     FetchTimeout,
     Flush,
     Resign,
@@ -24,10 +27,13 @@ from kraftcheck.reference.quorum.messages import (
     VoteResponse,
 )
 from kraftcheck.reference.quorum.sim.words import move_words
-from kraftcheck.reference.quorum.types import NOBODY
+from kraftcheck.reference.quorum.types import NOBODY, UNDEFINED
 from kraftcheck.reference.steered.moves import NodeStep
 
 POLL: Final = "context.client.poll();"
+FETCHED: Final = "deliverFetchResponse"
+MEMBERS: Final = Path(__file__).with_name("fetched.java")
+"""FETCHED: the context has nothing that answers one fetch of several."""
 
 
 def test(wrong: Wrong) -> Test:
@@ -44,9 +50,15 @@ def test(wrong: Wrong) -> Test:
         "    .build();",
     ]
     for step in own:
-        said = [[*_sent(each), *_state(step.node, each.row)] for each in outcomes(step, wrong)]
+        said = [
+            [*_sent(each), *_state(step.node, each.row), *_committed(step, each.row)]
+            for each in outcomes(step, wrong)
+        ]
         body += ["", f"// {_words(step)}", *_delivered(step.input, step), *common(said)]
-    return Test("org.apache.kafka.raft", body, "voter")
+    members = []
+    if any(line.startswith(FETCHED) for line in body):
+        members = MEMBERS.read_text(encoding="utf-8").splitlines()
+    return Test("org.apache.kafka.raft", body, "voter", members=members)
 
 
 def _words(step: NodeStep) -> str:
@@ -88,6 +100,12 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
                 "}",
                 POLL,
             ]
+        case FetchResponse() if _is_plain(m):
+            response = f"{m.epoch}, {m.leader}, {_batch(m)}, {m.high_watermark}, Errors.{m.error}"
+            return [
+                f"{FETCHED}(context, {m.source}, context.fetchResponse(",
+                f"    {response}));",
+            ]
         case VoteRequest():
             kind = "preVoteRequest" if m.pre_vote else "voteRequest"
             call = f"{kind}({m.epoch}, {_key(m.source)}, {m.last_epoch}, {m.last_offset})"
@@ -102,6 +120,20 @@ def _delivered(m: Any, step: NodeStep) -> list[str]:
         case _:
             raise refused("RaftClientTestContext", _words(step))
     return [f"context.deliverRequest(context.{call});", POLL]
+
+
+def _is_plain(m: FetchResponse) -> bool:
+    """Whether the context's fetchResponse can make it."""
+    return m.diverging == NO_DIVERGENCE and len({each.epoch for each in m.records}) < 2
+
+
+def _batch(m: FetchResponse) -> str:
+    """The records of one epoch. Their values do not matter to a voter."""
+    if not m.records:
+        return "MemoryRecords.EMPTY"
+    values = ", ".join('"a"' for _ in m.records)
+    offset, epoch = m.request.fetch_offset, m.records[0].epoch
+    return f"context.buildBatch({offset}, {epoch}, List.of({values}))"
 
 
 # -- What is asserted
@@ -134,3 +166,11 @@ def _state(node: int, row: Any) -> Iterator[str]:
         yield f"context.assertElectedLeader({epoch}, {leader});"
     else:
         yield f"context.assertElectedLeaderAndVotedKey({epoch}, {leader}, {_key(voted)});"
+
+
+def _committed(step: NodeStep, row: Any) -> Iterator[str]:
+    """The high watermark, where somebody knows one."""
+    if {each.high_watermark for each in (step.before, step.after, row)} != {UNDEFINED}:
+        known = row.high_watermark != UNDEFINED
+        expected = f"of({row.high_watermark})" if known else "empty()"
+        yield f"assertEquals(OptionalLong.{expected}, context.client.highWatermark());"

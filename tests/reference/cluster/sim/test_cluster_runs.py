@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -31,6 +32,27 @@ def many() -> PartTables:
 def column(part: PartTables, name: str) -> list[Any]:
     found: list[Any] = part.tables["runs"][name].to_pylist()
     return found
+
+
+# --- Trouble that is asked for
+
+
+def test_brokers_crash_when_they_lead_and_have_appended() -> None:
+    before: Counter[str] = Counter()
+    for number in range(12):
+        steps = simulate_run("cluster", 3, number, options={"aim": "append", "crashes": 4}).steps
+        for earlier, step in pairwise(steps):
+            if step.action == "HandleBrokerCrash" != earlier.action:
+                before[earlier.action] += 1
+    assert before.most_common(1)[0][0] == "HandleProduceRequest"
+
+
+@pytest.mark.parametrize("failovers", [0, 3])
+def test_an_active_controller_fails_over_when_it_is_to(failovers: int) -> None:
+    options = {"failovers": failovers, "quorum_resignations": 0}
+    runs = [simulate_run("cluster", 3, number, options=options) for number in range(12)]
+    resigned = [step for run in runs for step in run.steps if step.action == "HandleResign"]
+    assert bool(resigned) is bool(failovers)
 
 
 # --- Safety, and what controllers owe

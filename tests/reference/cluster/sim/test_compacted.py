@@ -31,9 +31,12 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_mutant_is_found_on_a_cluster(bug: str) -> None:
     part = simulate_part("groups-on-cluster", 1, 0, 24, bug)
-    violations = part.tables["runs"]["violations"].to_pylist()
-    found = {each["invariant"] for of in violations for each in of}
+    runs = [run for run in part.tables["runs"].to_pylist() if run["violations"]]
+    found = {each["invariant"] for run in runs for each in run["violations"]}
     assert found and found <= BUGS[bug]
+    # A violation names a step of the whole run, and the run ends there.
+    of_replicas = {run["components"][each["step"]] for run in runs for each in run["violations"]}
+    assert of_replicas == {4}
 
 
 @pytest.mark.parametrize("protocol", ["transactions", "groups", "commits", "classic"])

@@ -69,6 +69,7 @@ def _case(name: str, history: str, found: str, excluded: str, model: str = "list
 
 CASES = (
     _case("G0", "ax1ay1; ax2ay2; rx12ry21", "G0", "read-uncommitted"),
+    _case("G0, G1c", "ax1ay1; ax2ay2; rx12ry21; az1rw1; aw1rz1", "G0 G1c", "read-uncommitted"),
     _case("G1a", "ax1!; rx1", "G1a", "read-committed"),
     _case("G1b", "ax1ax2; rx1", "G1b G-single", "read-committed"),
     _case("G1b, its own read", "ax1rx1ax2", "", ""),

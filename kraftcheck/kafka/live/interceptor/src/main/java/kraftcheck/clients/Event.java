@@ -4,8 +4,8 @@ package kraftcheck.clients;
 interface Event {
     void write(Line line);
 
-    /** Takes the event that follows into this line, if one line can say both. */
-    default boolean absorb(Event next) {
-        return false;
+    /** The number of calls that the written line covers. */
+    default int count() {
+        return 1;
     }
 }

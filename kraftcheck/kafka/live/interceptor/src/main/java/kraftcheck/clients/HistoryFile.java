@@ -200,18 +200,10 @@ final class HistoryFile {
                 last = closing;
             }
             lost += missing;
-            Event before = null;
             for (int at = 0; at < count; at++) {
-                Event next = taken[at];
+                append(taken[at]);
                 taken[at] = null;
-                pending++;
-                if (before != null && before.absorb(next)) {
-                    continue;
-                }
-                append(before);
-                before = next;
             }
-            append(before);
             if (line.length() > 0) {
                 flush();
             }
@@ -229,13 +221,11 @@ final class HistoryFile {
     }
 
     private void append(Event event) {
-        if (event == null) {
-            return;
-        }
         if (line.length() == 0) {
             start();
         }
         event.write(line);
+        pending += event.count();
         line.raw("\n");
         if (line.length() > CHUNK) {
             flush();

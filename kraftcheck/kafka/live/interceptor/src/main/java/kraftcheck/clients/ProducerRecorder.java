@@ -18,7 +18,11 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
 public final class ProducerRecorder implements ProducerInterceptor<Object, Object> {
     private static final long NO_OFFSET = -2;
     private static final long TOGETHER_NS = 1_000_000;
+    /** One in so many of the sends that share a line looks at the clock. */
+    private static final int CLOCKED = 8;
 
+    private final Runs sends = new Runs();
+    private final Runs acknowledged = new Runs();
     private Recorder recorder;
 
     @Override
@@ -52,18 +56,16 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         if (!recorder.records()) {
             return record;
         }
-        long now = System.nanoTime();
-        long counter = RecordId.next();
-        byte[] id = RecordId.encode(counter);
+        RecordId id = new RecordId();
         int partition = record.partition() == null ? -1 : record.partition();
-        boolean taken = recorder.put(new Run(recorder, now, counter, record.topic(), partition, -1));
+        boolean taken = sends.put(id.counter, record.topic(), partition, -1);
         // A record that is not in the file must not bear a name of ours, nor the one of the record
         // that it was made from.
         return named(record, taken ? id : null);
     }
 
     private static ProducerRecord<Object, Object> named(
-            ProducerRecord<Object, Object> record, byte[] id) {
+            ProducerRecord<Object, Object> record, RecordId id) {
         try {
             name(record.headers(), id);
             return record;
@@ -76,12 +78,12 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         }
     }
 
-    private static void name(Headers headers, byte[] id) {
+    private static void name(Headers headers, RecordId id) {
         if (headers.lastHeader(RecordId.HEADER) != null) {
             headers.remove(RecordId.HEADER);
         }
         if (id != null) {
-            headers.add(RecordId.HEADER, id);
+            headers.add(id);
         }
     }
 
@@ -96,7 +98,6 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         if (!recorder.records() || metadata == null) {
             return;
         }
-        long now = System.nanoTime();
         long counter = RecordId.own(headers);
         if (headers != null && counter == RecordId.NONE) {
             return;  // It was dropped when it was sent.
@@ -104,9 +105,10 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         int partition = metadata.partition();
         if (exception == null) {
             long offset = metadata.hasOffset() ? metadata.offset() : NO_OFFSET;
-            recorder.put(new Run(recorder, now, counter, metadata.topic(), partition, offset));
+            acknowledged.put(counter, metadata.topic(), partition, offset);
             return;
         }
+        long now = System.nanoTime();
         String error = exception.getClass().getSimpleName();
         recorder.put(line -> {
             recorder.begin(line, "failed", now);
@@ -126,63 +128,100 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
     }
 
     /**
-     * Sends or acknowledgements of records that follow each other: one line for all of them. Sends
-     * have the time of the first and acknowledgements that of the last, so each may have taken longer
-     * than it did, by a millisecond at most.
+     * Consecutive sends, or consecutive acknowledgements, of this client. The first of them is an
+     * event, and the others join it until the file's writer takes it. Joining needs no memory, and no
+     * lock that a thread holds for long.
      */
-    private static final class Run implements Event {
-        private final Recorder recorder;
-        private final long begin;
+    private final class Runs {
+        private Run open;
+
+        /** Returns whether it is going to be in the file. */
+        boolean put(long counter, String topic, int partition, long offset) {
+            synchronized (this) {
+                if (open != null && open.takes(counter, topic, partition, offset)) {
+                    return true;
+                }
+            }
+            Run run = new Run(this, counter, topic, partition, offset);
+            if (!recorder.put(run)) {
+                return false;
+            }
+            synchronized (this) {
+                open = run;
+            }
+            return true;
+        }
+    }
+
+    /**
+     * One line of the file. Sends have the time of the first and acknowledgements that of the last, so
+     * each appears to take longer than it did: by a millisecond, or, of the few sends between two
+     * looks at the clock, until the writer takes the line.
+     */
+    private final class Run implements Event {
+        private final Runs runs;
+        private final long begin = System.nanoTime();
         private final long counter;
         private final String topic;
         private final int partition;
         private final long offset;
-        private long end;
-        private int count = 1;
 
-        Run(Recorder recorder, long time, long counter, String topic, int partition, long offset) {
-            this.recorder = recorder;
-            this.begin = time;
-            this.end = time;
+        // Guarded by runs.
+        private long end = begin;
+        private int count = 1;
+        private boolean written;
+
+        Run(Runs runs, long counter, String topic, int partition, long offset) {
+            this.runs = runs;
             this.counter = counter;
             this.topic = topic;
             this.partition = partition;
             this.offset = offset;
         }
 
-        @Override
-        public boolean absorb(Event next) {
-            if (!(next instanceof Run)) {
+        /** Takes the next record, if one line can say both. */
+        boolean takes(long next, String where, int part, long at) {
+            if (written || part != partition
+                    || next != (counter == RecordId.NONE ? RecordId.NONE : counter + count)
+                    || at != (offset < 0 ? offset : offset + count)
+                    || !where.equals(topic)) {
                 return false;
             }
-            Run other = (Run) next;
-            boolean follows = offset < 0 ? other.offset == offset : other.offset == offset + count;
-            if (counter == RecordId.NONE) {
-                follows = follows && other.counter == RecordId.NONE && offset >= 0;
-            } else {
-                follows = follows && other.counter == counter + count;
+            // The clock costs more than all the rest, and a send needs it only for the bound.
+            if (!isSend() || count % CLOCKED == 0) {
+                long now = System.nanoTime();
+                if (now - begin > TOGETHER_NS) {
+                    return false;
+                }
+                end = now;
             }
-            if (!follows || other.recorder != recorder || other.partition != partition
-                    || other.end - begin > TOGETHER_NS || !other.topic.equals(topic)) {
-                return false;
-            }
-            count += other.count;
-            end = other.end;
+            count++;
             return true;
+        }
+
+        private boolean isSend() {
+            return offset == -1;
         }
 
         @Override
         public void write(Line line) {
-            boolean sent = offset == -1;
-            recorder.begin(line, sent ? "send" : "acked", sent ? begin : end);
+            synchronized (runs) {
+                written = true;
+            }
+            recorder.begin(line, isSend() ? "send" : "acked", isSend() ? begin : end);
             place(line, counter, topic, partition);
-            if (!sent) {
+            if (!isSend()) {
                 line.raw(",\"offset\":").number(offset == NO_OFFSET ? -1 : offset);
             }
             if (count > 1) {
                 line.raw(",\"count\":").number(count);
             }
             line.raw("}");
+        }
+
+        @Override
+        public int count() {
+            return count;
         }
     }
 

@@ -10,7 +10,7 @@ import org.apache.kafka.common.header.Headers;
  * Names each sent record, in a header that every consumer receives: 48 bits of the JVM, drawn once,
  * and 48 bits of a counter. Values of applications repeat, so they cannot tell records apart.
  */
-final class RecordId {
+final class RecordId implements Header {
     static final String HEADER = "kraftcheck";
     static final int LENGTH = 12;
     static final long NONE = -1;
@@ -18,14 +18,21 @@ final class RecordId {
     private static final long JVM = new SecureRandom().nextLong() & 0xffff_ffff_ffffL;
     private static final AtomicLong NEXT = new AtomicLong();
 
-    private RecordId() {}
+    final long counter = NEXT.getAndIncrement();
+    private final byte[] bytes = encode(counter);
+
+    @Override
+    public String key() {
+        return HEADER;
+    }
+
+    @Override
+    public byte[] value() {
+        return bytes;
+    }
 
     static String jvm() {
         return hex(JVM);
-    }
-
-    static long next() {
-        return NEXT.getAndIncrement();
     }
 
     static byte[] encode(long counter) {
@@ -44,7 +51,11 @@ final class RecordId {
 
     /** The counter of a record that this JVM sent, or NONE. */
     static long own(Headers headers) {
-        byte[] id = headers == null ? null : of(headers);
+        Header header = headers == null ? null : headers.lastHeader(HEADER);
+        if (header instanceof RecordId) {
+            return ((RecordId) header).counter;
+        }
+        byte[] id = header == null ? null : of(headers);
         return id == null || half(id, 0) != JVM ? NONE : half(id, 6);
     }
 

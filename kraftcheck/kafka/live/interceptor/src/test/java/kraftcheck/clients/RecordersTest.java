@@ -11,8 +11,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -116,6 +118,36 @@ class RecordersTest {
     }
 
     @Test
+    void threadsShareAProducerAndNoSendIsLostOrTwice() throws Exception {
+        ProducerRecorder producer = producer(settings("g"));
+        Thread[] threads = new Thread[4];
+        for (int at = 0; at < threads.length; at++) {
+            threads[at] = new Thread(() -> {
+                for (int send = 0; send < 20_000; send++) {
+                    producer.onSend(record());
+                }
+            });
+            threads[at].start();
+        }
+        for (Thread each : threads) {
+            each.join();
+        }
+        producer.close();
+        Set<Long> sent = new HashSet<>();
+        for (String line : lines("g")) {
+            if (line.contains("\"send\"")) {
+                long first = Long.parseLong(line.replaceAll(".*-(\\d+)\".*", "$1"));
+                long many = line.contains("\"count\":")
+                    ? Long.parseLong(line.replaceAll(".*\"count\":(\\d+).*", "$1")) : 1;
+                for (long at = 0; at < many; at++) {
+                    assertTrue(sent.add(first + at), line);
+                }
+            }
+        }
+        assertEquals(80_000, sent.size());
+    }
+
+    @Test
     void whatFindsNoRoomIsDroppedAndCounted() throws Exception {
         Map<String, Object> settings = settings("c");
         settings.put(Recorder.BUFFER, "4");
@@ -137,7 +169,9 @@ class RecordersTest {
         long begin = System.nanoTime();
         int named = 0;
         for (int at = 0; at < 1000; at++) {
-            named += RecordId.of(producer.onSend(record()).headers()) == null ? 0 : 1;
+            // No line can cover records of two topics.
+            ProducerRecord<Object, Object> record = new ProducerRecord<>("t" + at % 2, "value");
+            named += RecordId.of(producer.onSend(record).headers()) == null ? 0 : 1;
         }
         // It waited once for the bound, and then no more.
         assertTrue(System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(1000));

@@ -74,9 +74,8 @@ import java.util.stream.Stream;
 /**
  * The leader of a share partition, whichever broker it is: a SharePartition of Kafka, and another one
  * after it was dropped. What is the host's: the log, of which each record is a batch of its own; the
- * connections of Kafka's persister (Persisters); locks, which run out when they are told to; and of a fetch what
- * SharePartitionManager does with it, which is to make a share partition. It is in that class's cache: two brokers
- * lead in turn, and have one each.
+ * connections of Kafka's persister (Persisters); locks, which run out when they are told to; and the fetch that
+ * makes a share partition. SharePartitionManager has it in its cache. Two brokers lead in turn, with one cache each.
  */
 public final class Leader extends Node {
     private static final int LEADER = -2;
