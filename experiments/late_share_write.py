@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from experiments import evidence
 from experiments.tools import HOSTS, OFFSETS, TOPIC, Partition, until
-from kraftcheck.kafka.live.clients import greet
+from kraftcheck.kafka.live.clients import Setting, greet
 from kraftcheck.kafka.live.cluster import Cluster
 from kraftcheck.kafka.live.confluent import MUTE, SILENT
 from kraftcheck.kafka.live.java_client import Java
@@ -44,12 +44,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     topic.create(asking=NEXT)
 
     def leader(of: str) -> str:
-        """As that broker knows it: Kafka's own command may ask one that stands still."""
-        admin = AdminClient(
-            {**SILENT, "bootstrap.servers": cluster.node(NEXT).listener}, logger=MUTE
-        )
-        number = admin.list_topics(of, timeout=PATIENCE_S).topics[of].partitions[0].leader
-        return HOSTS[number - 1] if number > 0 else ""
+        return leader_of(cluster, of)
 
     with (
         evidence.scene(cluster, folder, CONFIGURATION, library=Java()) as scene,
@@ -59,21 +54,15 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         def await_leader(host: str, of: str) -> None:
             until(lambda: leader(of) == host, f"{host} leads {of}", PATIENCE_S)
 
-        def taken() -> Member:
-            """A member that holds the next record."""
-            found = Member(scene, GROUP, ONE, explicit=True)
-            until(lambda: found.poll() > 0, "a member is given a record", PATIENCE_S)
-            return found
-
         greet(scene, {})
-        first = taken()
+        first = taken(scene)
         first.commit()
         first.leave()
         for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
             topic.elect(order, asking=HOSTS, topic=of)
             await_leader(order[0], of)
         greet(scene, {}, 3)
-        members = [taken() for _ in range(3)]
+        members = [taken(scene) for _ in range(3)]
         topic.say("three members hold a record each")
         scene.pause(COORDINATOR)
         late = None if control else threads.submit(members[2].commit)
@@ -98,6 +87,24 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     given = redelivered(folder / HISTORY)
     topic.say(f"acknowledged, and given again: {given or 'nothing'}")
     return bool(given)
+
+
+def leader_of(cluster: Cluster, topic: str) -> str:
+    """As NEXT knows it: Kafka's own command may ask a broker that stands still."""
+    admin = AdminClient({**SILENT, "bootstrap.servers": cluster.node(NEXT).listener}, logger=MUTE)
+    number = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions[0].leader
+    return HOSTS[number - 1] if number > 0 else ""
+
+
+def taken(scene: Setting, *, explicit: bool = True) -> Member:
+    """A member that holds the next record."""
+    found = Member(scene, GROUP, ONE, explicit=explicit)
+    take(found)
+    return found
+
+
+def take(member: Member) -> None:
+    until(lambda: member.poll() > 0, "a member is given a record", PATIENCE_S)
 
 
 def redelivered(history: Path) -> list[int]:

@@ -185,19 +185,18 @@ class Partition:
 
     def elect(
         self,
-        order: Sequence[str],
-        *,
+        *orders: Sequence[str],
         asking: Sequence[str],
         topic: str = TOPIC,
         settle: float = 4,
     ) -> None:
-        """Makes the first of the order the preferred leader, and elects it.
+        """Makes the first of an order the preferred leader, and elects it; so for each order.
 
-        topic: of whose partition 0. settle: seconds to wait until it may have heard of it.
+        topic: of whose partition 0. settle: seconds to wait until the last may have heard of it.
         """
         known = ",".join(self._cluster.node(host).listener for host in asking)
-        numbers = ",".join(self._numbers(order))
-        self._cluster.run_tool(self._admin, str(ELECT), known, topic, numbers)
+        numbers = [",".join(self._numbers(order)) for order in orders]
+        self._cluster.run_tool(self._admin, str(ELECT), known, topic, *numbers)
         time.sleep(settle)
 
     def reassign(self, order: Sequence[str] | None, *, asking: str) -> None:

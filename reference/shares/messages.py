@@ -28,6 +28,7 @@ AckError: TypeAlias = Literal[
     "INVALID_REQUEST",
     "NOT_LEADER_OR_FOLLOWER",
     "COORDINATOR_NOT_AVAILABLE",
+    "UNKNOWN_SERVER_ERROR",
 ]
 
 

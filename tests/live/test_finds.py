@@ -36,6 +36,7 @@ OUTLIVED, IDLE = ("z221", "wrong-start"), ("z211", "idle-rebalance")
 REFUSED, NEVER_ENDED = ("z163", "refused-transaction"), ("z213", "stuck-producer")
 NEVER_BEGUN, SWEPT = ("z166", "stuck-producer"), ("z200", "refused-transaction")
 CLEANED_EPOCH = ("z222", "inconsistent-offsets")
+FENCED_SUCCESS = ("z418", "acked-redelivered")
 BY_SNAPSHOT, FORGOTTEN = ("z126", "unseen"), ("z128-shrink", "unseen")
 GIVEN_TWICE = ("z128-ids", "inconsistent-offsets")
 LATE_OFFSETS, LATE_GUARD = ("z87", "input-twice"), ("z188", "refused-transaction")
@@ -60,7 +61,7 @@ def judged(name: str, folder: Path) -> JudgedHistory:
         *(OLD_RECORDS, FORGOTTEN_REBALANCE, NOT_ASKED, GIVEN_UP, NOT_GIVEN_UP),
         *(OUTLIVED, IDLE, REFUSED, NEVER_ENDED, NEVER_BEGUN, SWEPT, CLEANED_EPOCH),
         *(FAST_CLOCK, TOLD_EARLY, LATE_OFFSETS, LATE_GUARD, BY_SNAPSHOT, CLEANED_AMID, FORGOTTEN),
-        *(OLD_REPLICA, GIVEN_TWICE),
+        *(OLD_REPLICA, GIVEN_TWICE, FENCED_SUCCESS),
     ],
 )
 def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_a_find_is_violated_by_name(name: str, kind: str, tmp_path: Path) -> Non
     [
         *("z140", "z141", "z70", "z71", "z133", "z108", "z102", "z107", "z109", "z110", "z161"),
         *("z89", "z171", "z181", "z67", "z69", "z133-given-up", "z211", "z200", "z222"),
-        *("z87", "z126", "z128-shrink", "z128-ids", "z170", "z187", "z188"),
+        *("z87", "z126", "z128-shrink", "z128-ids", "z170", "z187", "z188", "z418"),
     ],
 )
 def test_its_control_holds(name: str, tmp_path: Path) -> None:

@@ -224,7 +224,12 @@ def test_one_response_for_two_writes(name: str, breaks: str, field: str) -> None
     assert any(field in each for each in refused["differences"])
 
 
-def test_a_refused_write_removes_the_next_share_partition() -> None:
-    words = ("replay", str(EXAMPLES / "share-removed.moves"))
-    assert [each["entry"] for each in run(HOLDS, *words)["known"]] == ["removes-by-key"]
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("share-removed", "removes-by-key"), ("share-throws", "throws")],
+    ids=("a refused write removes the next share partition", "an acknowledgement throws"),
+)
+def test_a_known_bug_needs_the_profile(name: str, known: str) -> None:
+    words = ("replay", str(EXAMPLES / f"{name}.moves"))
+    assert run(HOLDS, *words)["known"][0]["entry"] == known
     assert run(VIOLATED, *words, "--as", "specs")["found"]["rejections"]

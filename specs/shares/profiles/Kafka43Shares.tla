@@ -45,11 +45,14 @@ Kafka_Acquired(row, offsets, member) ==
                  !.gapEnd = IF kept THEN @ ELSE 0]
 
 (* names-refusals: a request beyond the end is refused by the last          *)
-(* record that is cached up to its end.                                     *)
+(* record that is cached up to its end.  throws: a request across the start *)
+(* offset, before which nothing is cached, fails with an exception.         *)
 Kafka_RefusedAs(row, m) ==
   LET cached == {o \in Offsets : row.cells[o].state # "None" /\ o <= m.last}
       known == {o \in cached : o <= LargerOf(m.first, row.start)}
-  IN CASE "names-refusals" \notin Entries ->
+  IN CASE "throws" \in Entries /\ known = {} /\ m.first < row.start /\ row.start <= m.last ->
+            "UNKNOWN_SERVER_ERROR"
+       [] "names-refusals" \notin Entries ->
             IF m.last >= row.end THEN "INVALID_REQUEST" ELSE "INVALID_RECORD_STATE"
        [] known # {} /\ m.last \notin cached -> "INVALID_REQUEST"
        [] OTHER -> "INVALID_RECORD_STATE"

@@ -321,9 +321,13 @@ public final class Leader extends Node {
         }
         byte type = (byte) KINDS.indexOf(ack.kind);
         asking = ack;
-        manager().acknowledge(name(ack.source), GROUP,
-                Map.of(OF, List.of(new ShareAcknowledgementBatch(ack.first, ack.last, List.of(type)))))
-                .thenAccept(found -> tell(ack, Errors.forCode(found.get(OF).errorCode())));
+        try {
+            manager().acknowledge(name(ack.source), GROUP,
+                    Map.of(OF, List.of(new ShareAcknowledgementBatch(ack.first, ack.last, List.of(type)))))
+                    .thenAccept(found -> tell(ack, Errors.forCode(found.get(OF).errorCode())));
+        } catch (RuntimeException thrown) { // as KafkaApis.handle
+            tell(ack, Errors.forException(thrown));
+        }
     }
 
     private Runnable lock(int offset) {
