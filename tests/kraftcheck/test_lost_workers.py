@@ -149,6 +149,18 @@ def wait_for(what: Callable[[], object], process: Running) -> None:
         time.sleep(0.05)
 
 
+def strike(victims: Callable[[int], list[int]], top: int, how: int, process: Running) -> None:
+    """The last of them gets the signal, once there is one: they come and go."""
+
+    def struck() -> bool:
+        with suppress(IndexError, ProcessLookupError):
+            os.kill(victims(top)[-1], how)
+            return True
+        return False
+
+    wait_for(struck, process)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -180,8 +192,8 @@ def test_a_campaign_outlives_its_workers(tmp_path: Path, cluster: tuple[str, Run
             (2, workers, signal.SIGKILL),
             (3, workers, signal.SIGSTOP),
         ):
-            wait_for(lambda: done() >= least and victims(started.pid), process)  # noqa: B023
-            os.kill(victims(started.pid)[-1], how)
+            wait_for(lambda: done() >= least, process)  # noqa: B023
+            strike(victims, started.pid, how, process)
         with suppress(subprocess.TimeoutExpired):
             process.wait(RESCUE_S)
         said = (place / "log").read_text()
@@ -208,7 +220,7 @@ def test_planted_steps_are_found_though_workers_are_killed(
     with ours(place, CONFORM, *words) as process:
         for victims in (executors, judging):
             wait_for(judging, process)
-            os.kill(victims(started.pid)[-1], signal.SIGKILL)
+            strike(victims, started.pid, signal.SIGKILL, process)
         process.wait(RESCUE_S)
     said = (place / "log").read_text()
     assert process.returncode == 1 and "Traceback" not in said, said
