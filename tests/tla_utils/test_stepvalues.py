@@ -12,7 +12,7 @@ import pytest
 
 from tests.tla_utils.ledger import frame, ledger_steps, spoiled
 from tests.tla_utils.same_values import differing
-from tla_utils import steps as tla_steps, stepvalues
+from tla_utils import steps as tla_steps, steptable, stepvalues
 from tla_utils.compile_stepvalues import compile_classes
 from tla_utils.errors import ToolError
 from tla_utils.steps import CheckOptions, StepFrame, check_steps
@@ -205,6 +205,15 @@ def test_a_file_of_other_steps_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(stepvalues, "crc32", lambda data: 1)
     report = check_steps(frame(), planted())
     assert report.numbers("rejected") == [7] and report.as_text
+
+
+@pytest.mark.tlc
+def test_the_first_line_says_why_text_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*args: object) -> None:
+        raise ValueError("no file\nnor a second line")
+
+    monkeypatch.setattr(steptable, "file_of", none)
+    assert check_steps(frame(), planted()).as_text == "no file"
 
 
 def test_tags_tell_records_apart() -> None:

@@ -141,3 +141,15 @@ def test_a_log_and_what_a_cleaner_makes_of_it(seed: int, tmp_path: Path) -> None
             other.perform(Operation("clean", words))
         other.perform(Operation("now", (str(other.broker.log.now + 2000),)))
     assert compare([before, written(other, tmp_path / "b2")]) == []
+
+
+def test_what_stands_behind_damage_is_not_compared(tmp_path: Path) -> None:
+    assert both(tmp_path, *VALUES) == []
+    log = max((tmp_path / "b2").glob("t-0/*.log"))
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    pair = [judged(tmp_path / name) for name in ("b1", "b2")]
+    lag, values = compare(pair)
+    assert lag.said.endswith("ends at 5, and 6 was committed")
+    assert values.said.endswith("has bytes that are no batch")
