@@ -220,6 +220,34 @@ def test_what_was_hoped_for_in_vain_is_not_kept() -> None:
     assert minimised_step(script, of).script.moves == ("b", "x")
 
 
+class Earlier(Hoped):
+    """TLC refuses x after y, and y without a before it, which differs in other fields than x."""
+
+    def run(
+        self, script: Script, moves: Sequence[str], hoped: str = ""
+    ) -> tuple[tuple[str, ...], Failure | None]:
+        for at, words in enumerate(moves, 1):
+            lacks = {"x": "y", "y": "a"}.get(words, "") not in ("", *moves)
+            step = f"{words}-" if lacks else words
+            self._met.add(step)
+            if step == "x" or (step == "y-" and step in self._known):
+                return tuple(moves[:at]), StepRejected("X", step, list(moves[:at]))
+        return tuple(moves), None
+
+
+@pytest.mark.parametrize("hopeful", [True, False])
+@pytest.mark.parametrize("attempts", [1, 3, 100])
+def test_what_was_found_ends_with_the_first_refused_step(hopeful: bool, attempts: int) -> None:
+    """Also if it is refused only since the moves before it are gone; replay says the same."""
+    of = Earlier()
+    of.hopeful = hopeful
+    script = replace(NOTHING, moves=("a", "y", "x"), violates=f"{REJECTED}X")
+    small = minimised_step(script, of, attempts)
+    kept, failure = of.run(small.script, small.script.moves)
+    assert failure is not None and failure.what == small.failure.what
+    assert kept == small.script.moves
+
+
 def test_moves_that_come_by_themselves_are_no_gain() -> None:
     """As where a cluster of Kafka's goes on until a move is possible."""
 

@@ -97,17 +97,16 @@ def minimised_step(
 
     Steps without a verdict that are met on the way pass; when nothing more can be left out, TLC is
     asked about all of them, and then it goes on. Where they are departures from the correct rules,
-    TLC mostly refuses them: so this is hoped at first, and asked about in the end. Raises also as
-    `learn`.
+    TLC mostly refuses them: so this is hoped at first, and asked about in the end. What is found
+    ends with the first step that TLC refuses. Raises also as `learn`.
     """
     relation.run(script, script.moves)
     relation.learn()
     if relation.hopeful:
         action = script.violates.removeprefix(REJECTED)
-        hopeful = minimised(script, attempts, told, partial(relation.run, hoped=action))
-        relation.learn()
-        failure = relation.run(hopeful.script, hopeful.script.moves)[1]
-        if failure is not None and failure.name == script.violates:
+        runner = partial(relation.run, hoped=action)
+        hopeful = _as_judged(minimised(script, attempts, told, runner), relation)
+        if hopeful is not None and hopeful.failure.name == script.violates:
             return hopeful
     best = minimised(script, attempts, told, relation.run)
     while best.attempts < attempts:
@@ -117,7 +116,20 @@ def minimised_step(
         best = further._replace(attempts=best.attempts + further.attempts)
         if not shorter:
             break
-    return best
+    return _as_judged(best, relation) or best
+
+
+def _as_judged(found: Minimised, relation: Steps) -> Minimised | None:
+    """Cut a schedule after the first step that TLC refuses; None: it refuses none.
+
+    A step before the failure may have had no verdict yet.
+    """
+    relation.learn()
+    kept, failure = relation.run(found.script, found.script.moves)
+    if failure is None:
+        return None
+    script = replace(found.script, moves=kept, violates=failure.name)
+    return found._replace(script=script, failure=failure)
 
 
 class _Search:

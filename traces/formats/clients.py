@@ -5,9 +5,9 @@ A JSON object a line, in the order of one thread for each JVM; several JVMs may 
     begin, state, end    of a JVM's part of the file; without `end` it was killed, or left clients
                          open; the state `failed` says that nothing more could be written
     client, close        a producer or a consumer, with the settings that promises depend on
-    send                 before a record is sent: its id, which the record carries in a header;
-                         `count` records whose ids follow each other may share a line, and so may
-                         their acknowledgements
+    send                 before a record is sent: its id, which the record carries in a header,
+                         unless its producer has the setting header=false; `count` records whose
+                         ids follow each other may share a line, and so may their acknowledgements
     acked, failed        what became of a send; clients of 4.0 and earlier do not tell the id
     read                 what a poll returned of a partition: offsets and ids
     committed            offsets that a consumer committed; not judged
@@ -20,6 +20,9 @@ nothing is found that may not have been, and what is missing is said.
   unknown client that may have begun before everything else.
 * An acknowledgement without an id is one of the record that somebody read at its offset, if the
   same producer sent that; otherwise of a record of its own.
+* A producer with header=false names no record. What was read at an offset that was acknowledged to
+  it is taken for its record; more records than were sent make the verdict unknown, since they may
+  be duplicates.
 * The end of a transaction is not seen, so an acknowledged record of a transactional producer may be
   visible or not.
 * A poll began after the one before it, and a fetch at its first record.
@@ -28,8 +31,8 @@ nothing is found that may not have been, and what is missing is said.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappush, heapreplace
 from itertools import count, groupby, islice
 from math import inf
@@ -94,6 +97,7 @@ class _Client(_OfClient, tag="client"):
     retries: str | None = None
     in_flight: str | None = None
     isolation: str | None = None
+    header: str | None = None
 
 
 class _Close(_OfClient, tag="close"):
@@ -101,8 +105,8 @@ class _Close(_OfClient, tag="close"):
 
 
 class _Send(_OfClient, tag="send"):
-    id: str
     topic: str
+    id: str | None = None
     partition: int | None = None
     count: int = 1
 
@@ -177,7 +181,10 @@ def read(path: Path) -> History:
     lines = _Lines(source, read_text(path))
     known = _Known(lines)
     history = history_of(source, NAME, record(source, _events(source, known)))
-    omissions = lines.omissions(sum(map(len, known.unrecorded.values())))
+    unknown: Counter[str] = Counter()
+    for key, values in known.unknown():
+        unknown[key.rpartition("-")[0]] += len(values)
+    omissions = lines.omissions(unknown)
     return msgspec.structs.replace(
         history, configuration=lines.configuration(), omissions=omissions
     )
@@ -197,6 +204,8 @@ class _Lines:
         self.sends: dict[str, tuple[int, _Send]] = {}
         self.acked: dict[str, tuple[int, _Acked]] = {}
         self.unnamed: list[tuple[int, _Acked]] = []
+        self.open: Counter[str] = Counter()
+        """By topic, how many records without a header were sent and not acknowledged."""
         self.errors: dict[str, _Failed] = {}
         self.reads: dict[Who, list[tuple[int, _Read]]] = defaultdict(list)
         for line, part in lines_of(text, path):
@@ -250,6 +259,11 @@ class _Lines:
             raise HistoryError(self.path, line, f"client {each.client} has no line of its own")
         if isinstance(each, _Send):
             for name in self._names(line, each):
+                if name is None:
+                    if not self.is_bare(who):
+                        raise HistoryError(self.path, line, "a send without an id")
+                    self.open[each.topic] += 1
+                    continue
                 if name in self.sends:
                     raise HistoryError(self.path, line, f"{name} is sent twice")
                 self.sends[name] = line, each
@@ -260,6 +274,8 @@ class _Lines:
                 own = msgspec.structs.replace(each, offset=offset) if at else each
                 if name is None:
                     self.unnamed.append((line, own))
+                    known = each.offset >= 0 and not self.transactional(who)
+                    self.open[each.topic] -= known and self.is_bare(who)
                 else:
                     self.acked[name] = line, own
         elif isinstance(each, _Failed):
@@ -285,6 +301,10 @@ class _Lines:
         sent = self.sends[name][1]
         return sent.jvm, sent.client
 
+    def is_bare(self, who: Who) -> bool:
+        """Whether its records carry no header."""
+        return self.clients[who].header == "false"
+
     def transactional(self, who: Who) -> bool:
         return self.clients[who].transactional_id is not None
 
@@ -306,8 +326,12 @@ class _Lines:
         told |= {"consumers": "subscribe", "goes_back": True}
         return told
 
-    def omissions(self, unrecorded: int) -> Omissions:
-        """What is not in the file. unrecorded: the number of records of unknown producers."""
+    def omissions(self, unrecorded: Mapping[str, int]) -> Omissions:
+        """What is not in the file.
+
+        Args:
+            unrecorded: by topic, the number of records of unknown producers.
+        """
         cut = {jvm for jvm, open_ in self.parts.items() if open_ > 0}
         reading = {jvm for jvm, _ in self.reads}
         dropped: list[str] = []
@@ -316,12 +340,21 @@ class _Lines:
         if self.failed:
             dropped.append(f"{_jvms(len(self.failed))} could not write the file")
         told: list[str] = []
+        if any(map(self.is_bare, self.clients)):
+            told.append(
+                "which record was read, where producers add no header: one in place of another, or "
+                "a duplicate, may go unnoticed"
+            )
+            more = sum(max(0, number - self.open[topic]) for topic, number in unrecorded.items())
+            if more:
+                which = "duplicates, or of other producers"
+                dropped.append(f"{more:,} records were read that no send explains: {which}")
         if cut - self.failed:
             told.append(
                 f"the last requests of {_jvms(len(cut - self.failed))}, killed or with clients open"
             )
-        if unrecorded:
-            told.append(f"who sent {unrecorded:,} of the records that were read")
+        if unknown := sum(unrecorded.values()):
+            told.append(f"who sent {unknown:,} of the records that were read")
         if any(map(self.transactional, self.clients)):
             told.append("how transactions ended: none of their records counts as acknowledged")
         return Omissions(
@@ -361,12 +394,14 @@ class _Known:
 
     read_at: by key and offset, the id of a record that somebody read there and the file has.
     unrecorded: by key and offset, the value of a record that it has not.
+    bare: by key, the offsets of these that were acknowledged to a producer that adds no header.
     """
 
     def __init__(self, lines: _Lines) -> None:
         self.lines = lines
         self.read_at: dict[tuple[str, int], str] = {}
         self.unrecorded: dict[str, dict[tuple[int, str | None], str]] = defaultdict(dict)
+        self.bare: dict[str, set[int]] = defaultdict(set)
         self._place: dict[str, int] = {}
         places_unknown: set[tuple[str, int]] = set()
         for reads in lines.reads.values():
@@ -394,20 +429,34 @@ class _Known:
             return name
         return self.unrecorded[key][offset, name]
 
+    def unknown(self) -> Iterator[tuple[str, list[str]]]:
+        """By key, the values of records of which nobody knows who sent them."""
+        for key, records in self.unrecorded.items():
+            bare = self.bare[key]
+            yield key, [value for (at, name), value in records.items() if name or at not in bare]
+
     def _find_unnamed(self, unknown: set[tuple[str, int]]) -> Iterator[_Append]:
-        """Finds the records of acknowledgements without an id; yields those that nobody read."""
+        """Finds the records of acknowledgements without an id.
+
+        Yields those that nobody read, and those without a header.
+        """
         lines = self.lines
         for line, ack in lines.unnamed:
             who = (ack.jvm, ack.client)
             if ack.partition is None or lines.transactional(who):
                 continue
             key = _key(ack.topic, ack.partition)
-            name = self.read_at.get((key, ack.offset))
-            if name is not None and lines.sender(name) == who:
+            place = key, ack.offset
+            name, bare = self.read_at.get(place), lines.is_bare(who)
+            begin = lines.clients[who].time
+            read = self.unrecorded[key].get((ack.offset, None)) if bare else None
+            if read is not None and ack.offset not in self.bare[key]:
+                self.bare[key].add(ack.offset)
+                yield _Append(line, who, read, key, begin, ack.time, ack.offset, None)
+            elif name is not None and lines.sender(name) == who:
                 lines.acked.setdefault(name, (line, ack))
-            elif ack.offset >= 0 and (name is not None or (key, ack.offset) not in unknown):
+            elif ack.offset >= 0 and (bare or name is not None or place not in unknown):
                 value = f"{ack.jvm}-{ack.client} at {ack.offset}"
-                begin = lines.clients[who].time
                 yield _Append(line, who, value, key, begin, ack.time, ack.offset, None)
 
     def appends(self) -> Iterator[_Append]:
@@ -456,17 +505,21 @@ def _events(path: str, known: _Known) -> Iterator[Event]:
 def _placed(known: _Known) -> Iterator[_Placed]:
     processes = count()
     lanes: dict[Who, list[tuple[float, int]]] = defaultdict(list)
-    for append in sorted(known.appends(), key=lambda each: (each.begin, each.line)):
+    appends = sorted(known.appends(), key=lambda each: (each.begin, each.line))
+    # Records that nobody named, and of which one line tells, begin and end together.
+    for _, some in groupby(appends, lambda e: e.line if known.lines.is_bare(e.who) else e.value):
+        append, *others = some
         process = _lane(lanes[append.who], append, processes)
-        asked = {"process": process, "f": "send", "value": [["send", append.key, append.value]]}
+        sends = [["send", each.key, each.value] for each in (append, *others)]
+        asked = {"process": process, "f": "send", "value": sends}
         yield _Placed(append.begin, 0, append.line, {**asked, "type": "invoke"})
         if append.end is not None:
-            got = [["send", append.key, [append.offset, append.value]]]
+            got = [["send", each.key, [each.offset, each.value]] for each in (append, *others)]
             answered = asked if append.offset is None else {**asked, "value": got}
             yield _Placed(append.end, 1, append.line, {**answered, "type": "ok"})
     first = min(each.time for each in known.lines.clients.values())
-    for key, values in known.unrecorded.items():
-        for some in _batches(iter(values.values())):
+    for key, values in known.unknown():
+        for some in _batches(iter(values)):
             sends = [["send", key, value] for value in some]
             sent = {"process": next(processes), "f": "send", "value": sends}
             yield _Placed(first, 0, 0, {**sent, "type": "invoke"})

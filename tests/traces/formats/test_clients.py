@@ -128,6 +128,47 @@ def test_an_acknowledged_offset_with_a_record_of_another_producer_is_found(tmp_p
     assert report.verdict == "violated"
 
 
+# -- Producers that add no header
+
+BARE = [*head(P, "producer", header="false"), *head(C, "consumer")]
+
+
+def bare(time: int, many: int = 1) -> dict[str, Any]:
+    told = {"event": "send", "jvm": P, "client": 0, "time": time, "topic": "t"}
+    return {**told, "count": many}
+
+
+def test_without_headers_what_was_read_at_an_acknowledged_offset_is_that_record(
+    tmp_path: Path,
+) -> None:
+    lines = [*BARE, bare(10, 2), acked(0, 12) | {"count": 2}]
+    report = judged(tmp_path, *lines, got(20, (0, None), (1, None)), *ENDS, complete=True)
+    assert report.holds and "which record was read, where producers add no header" in str(report)
+    assert "who sent" not in str(report)
+    lost = judged(tmp_path, *lines, got(20, (0, None)), *ENDS, complete=True)
+    assert lost.verdict == "violated"
+    never = [*BARE, bare(10), acked(0, 12), acked(0, 13), got(20, (0, None)), *ENDS]
+    assert judged(tmp_path, *never).verdict == "violated"
+    other = judged(tmp_path, *lines, got(20, (0, "bbbbbbbb-7"), (1, None)), *ENDS)
+    assert other.verdict == "violated"
+
+
+def test_without_headers_a_duplicate_is_never_green(tmp_path: Path) -> None:
+    """It is violated with headers. A record whose producer heard nothing may be there once."""
+    lines = [*BARE, bare(10), acked(0, 12)]
+    twice = got(20, (0, None), (1, None))
+    report = judged(tmp_path, *lines, twice, *ENDS, complete=True)
+    assert report.verdict == "unknown" and "1 records were read" in report.evidence[0]
+    assert judged(tmp_path, *lines, bare(13), twice, *ENDS, complete=True).holds
+    own = head(P, "producer", header="false", transactional_id="x")
+    consumer = head(C, "consumer", isolation="read_committed")
+    lines = [*own, *consumer, bare(10, 2), acked(0, 12), acked(1, 12)]
+    assert judged(tmp_path, *lines, twice, *ENDS).holds
+    assert judged(tmp_path, *lines, got(20, *[(n, None) for n in range(3)]), *ENDS).verdict == (
+        "unknown"
+    )
+
+
 # -- What an interceptor cannot see is no finding
 
 
@@ -206,6 +247,7 @@ def test_a_killed_jvm_leaves_a_line_unfinished(tmp_path: Path) -> None:
         (head(P, "producer")[:2], "no client was recorded"),
         ([*HEADS, {"event": "guess", "jvm": P}], "guess"),
         ([*HEADS, send(0, 1, client=3)], "client 3 has no line"),
+        ([*HEADS, send(0, 1, id=None)], "a send without an id"),
         ([*HEADS, send(0, 1) | {"time": "x"}], "Expected `int`"),
         ([{**HEADS[0], "version": 2}], "kraftcheck-clients 2"),
         (HEADS, "no client operation"),

@@ -26,7 +26,9 @@
 
 #define NAME "kraftcheck"
 #define PATH NAME ".history.path"
-enum { BUFFER = 8 << 20, LINE = 1 << 16, RESERVED = 160, ID = 12 };
+#define HEADER NAME ".history.header"
+#define ID_KEY "~k"
+enum { BUFFER = 8 << 20, LINE = 1 << 16, RESERVED = 160, ID = 4, ID_MOST = 12 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *path, *lines, *taken;      // Lines that wait for the writer; those that it writes.
@@ -34,7 +36,7 @@ static size_t length;
 static uint64_t dropped, process, counter;
 static int file = -1, users, clients;
 static off_t reserved_at;
-static bool closing, failed;
+static bool closing, failed, header = true;
 static pthread_t writer;
 
 static int64_t now(void) {
@@ -60,7 +62,7 @@ static bool write_all(const char *bytes, size_t count) {
 // The line that says whether all could be written; overwriting it takes no space.
 static void state(char *line, const char *what) {
     memset(line, ' ', RESERVED);
-    int count = sprintf(line, "{\"event\":\"state\",\"jvm\":\"%012" PRIx64 "\",\"state\":\"%s\"}", process, what);
+    int count = sprintf(line, "{\"event\":\"state\",\"jvm\":\"%08" PRIx64 "\",\"state\":\"%s\"}", process, what);
     line[count] = ' ';
     line[RESERVED - 1] = '\n';
 }
@@ -92,7 +94,7 @@ static void flush(void) {
     pthread_mutex_unlock(&mutex);
     int more = sprintf(said, "\n");
     if (missing > 0) {
-        more += sprintf(said + more, "{\"event\":\"dropped\",\"jvm\":\"%012" PRIx64 "\",\"events\":%" PRIu64 "}\n",
+        more += sprintf(said + more, "{\"event\":\"dropped\",\"jvm\":\"%08" PRIx64 "\",\"events\":%" PRIu64 "}\n",
             process, missing);
     }
     // A chunk that failed is gone: from there on the file says that it is incomplete.
@@ -126,7 +128,7 @@ static const char *begin(void) {
     if (lines == NULL && ((lines = malloc(BUFFER)) == NULL || (taken = malloc(BUFFER)) == NULL)) {
         return "no memory";
     }
-    if (process == 0 && getrandom(&process, 6, 0) != 6) {
+    if (process == 0 && getrandom(&process, ID, 0) != ID) {
         return strerror(errno);
     }
     file = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
@@ -134,7 +136,7 @@ static const char *begin(void) {
         return strerror(errno);
     }
     int count = sprintf(head, "\n{\"event\":\"begin\",\"format\":\"kraftcheck-clients\",\"version\":1,"
-        "\"jvm\":\"%012" PRIx64 "\",\"machine\":\"%s\",\"time\":%" PRId64 "}\n", process, boot, now());
+        "\"jvm\":\"%08" PRIx64 "\",\"machine\":\"%s\",\"time\":%" PRId64 "}\n", process, boot, now());
     state(head + count, "recording");
     closing = failed = false;
     if (!write_all(head, count + RESERVED)
@@ -152,7 +154,7 @@ static void end(void) {
     char line[128];
     __atomic_store_n(&closing, true, __ATOMIC_RELEASE);
     pthread_join(writer, NULL);
-    int count = sprintf(line, "\n{\"event\":\"end\",\"jvm\":\"%012" PRIx64 "\"}\n", process);
+    int count = sprintf(line, "\n{\"event\":\"end\",\"jvm\":\"%08" PRIx64 "\"}\n", process);
     if (!failed && !write_all(line, count)) {
         fail();
     }
@@ -165,7 +167,7 @@ static void end(void) {
 // Puts a line of a client's into the buffer, or counts it as dropped. Returns whether it is there.
 static bool put(void *client, const char *event, const char *form, ...) {
     char line[LINE];
-    int head = snprintf(line, LINE, "{\"event\":\"%s\",\"jvm\":\"%012" PRIx64
+    int head = snprintf(line, LINE, "{\"event\":\"%s\",\"jvm\":\"%08" PRIx64
         "\",\"client\":%d,\"time\":%" PRId64, event, process, (int) (intptr_t) client, now());
     va_list more;
     va_start(more, form);
@@ -205,16 +207,16 @@ static const char *id(char *text, const rd_kafka_message_t *record) {
     const void *value;
     size_t size;
     if (rd_kafka_message_headers(record, &headers) != 0
-            || rd_kafka_header_get_last(headers, NAME, &value, &size) != 0 || size != ID) {
+            || rd_kafka_header_get_last(headers, ID_KEY, &value, &size) != 0
+            || size <= ID || size > ID_MOST) {
         return "null";
     }
     uint64_t number = 0;
     bytes = value;
-    for (int at = 6; at < ID; at++) {
+    for (size_t at = ID; at < size; at++) {
         number = number << 8 | bytes[at];
     }
-    sprintf(text, "\"%02x%02x%02x%02x%02x%02x-%" PRIu64 "\"",
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], number);
+    sprintf(text, "\"%02x%02x%02x%02x-%" PRIu64 "\"", bytes[0], bytes[1], bytes[2], bytes[3], number);
     return text;
 }
 
@@ -230,36 +232,45 @@ static void place(char *text, const rd_kafka_message_t *record) {
 static rd_kafka_resp_err_t on_send(rd_kafka_t *rk, rd_kafka_message_t *record, void *client) {
     rd_kafka_headers_t *headers;
     uint64_t number = __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
-    uint8_t value[ID];
-    char partition[40];
-    for (int at = 0; at < 6; at++) {
-        value[at] = process >> (40 - 8 * at);
-        value[at + 6] = number >> (40 - 8 * at);
+    uint8_t value[ID_MOST];
+    char partition[40], name[64] = "";
+    int size = ID + 1;
+    while (size < ID_MOST && number >> 8 * (size - ID) != 0) {
+        size++;
+    }
+    for (int at = 0; at < size; at++) {
+        value[at] = at < ID ? process >> 8 * (ID - 1 - at) : number >> 8 * (size - 1 - at);
     }
     place(partition, record);
-    bool there = put(client, "send", ",\"id\":\"%012" PRIx64 "-%" PRIu64 "\",\"topic\":\"%s\"%s",
-        process, number, rd_kafka_topic_name(record->rkt), partition);
+    if (header) {
+        sprintf(name, "\"id\":\"%08" PRIx64 "-%" PRIu64 "\",", process, number);
+    }
+    bool there = put(client, "send", ",%s\"topic\":\"%s\"%s", name, rd_kafka_topic_name(record->rkt),
+        partition);
     if (rd_kafka_message_headers(record, &headers) != 0) {
         headers = rd_kafka_headers_new(1);
         rd_kafka_message_set_headers(record, headers);
     }
     // A record that is not in the file must not bear a name of ours, nor that of its original.
-    rd_kafka_header_remove(headers, NAME);
-    return there ? rd_kafka_header_add(headers, NAME, -1, value, ID) : 0;
+    rd_kafka_header_remove(headers, ID_KEY);
+    return there && header ? rd_kafka_header_add(headers, ID_KEY, -1, value, size) : 0;
 }
 
 static rd_kafka_resp_err_t on_acknowledgement(rd_kafka_t *rk, rd_kafka_message_t *record, void *client) {
-    char text[64], partition[40];
+    char text[64], partition[40], named[80] = "";
     const char *name = id(text, record), *topic = rd_kafka_topic_name(record->rkt);
-    if (*name == 'n') {
+    if (header && *name == 'n') {
         return 0;  // It was dropped when it was sent.
     }
     place(partition, record);
+    if (header) {
+        sprintf(named, "\"id\":%s,", name);
+    }
     if (record->err != 0) {
-        put(client, "failed", ",\"id\":%s,\"topic\":\"%s\"%s,\"error\":\"%s\"", name, topic, partition,
+        put(client, "failed", ",%s\"topic\":\"%s\"%s,\"error\":\"%s\"", named, topic, partition,
             rd_kafka_err2name(record->err));
     } else {
-        put(client, "acked", ",\"id\":%s,\"topic\":\"%s\"%s,\"offset\":%" PRId64, name, topic, partition,
+        put(client, "acked", ",%s\"topic\":\"%s\"%s,\"offset\":%" PRId64, named, topic, partition,
             record->offset >= 0 ? record->offset : INT64_C(-1));
     }
     return 0;
@@ -309,7 +320,8 @@ static rd_kafka_resp_err_t on_new(
         at += field(fields + at, conf, "idempotence", "enable.idempotence");
         at += field(fields + at, conf, "transactional_id", "transactional.id");
         at += field(fields + at, conf, "retries", "retries");
-        field(fields + at, conf, "in_flight", "max.in.flight.requests.per.connection");
+        at += field(fields + at, conf, "in_flight", "max.in.flight.requests.per.connection");
+        sprintf(fields + at, "%s", header ? "" : ",\"header\":\"false\"");
         rd_kafka_interceptor_add_on_send(rk, NAME, on_send, client);
         rd_kafka_interceptor_add_on_acknowledgement(rk, NAME, on_acknowledgement, client);
     } else {
@@ -323,6 +335,14 @@ static rd_kafka_resp_err_t on_new(
 
 static rd_kafka_conf_res_t on_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value,
         char *text, size_t size, void *unused) {
+    if (strcmp(name, HEADER) == 0) {
+        if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+            snprintf(text, size, HEADER " is %s, not true or false", value);
+            return RD_KAFKA_CONF_INVALID;
+        }
+        header = *value == 't';
+        return RD_KAFKA_CONF_OK;
+    }
     if (strcmp(name, PATH) != 0) {
         return RD_KAFKA_CONF_UNKNOWN;
     }

@@ -73,12 +73,12 @@ final class Line {
             return raw("null");
         }
         raw("\"");
-        room(12);
-        for (int at = 0; at < 6; at++) {
+        room(8);
+        for (int at = 0; at < 4; at++) {
             bytes[length++] = HEX[id[at] >> 4 & 15];
             bytes[length++] = HEX[id[at] & 15];
         }
-        return raw("-").number(RecordId.half(id, 6)).raw("\"");
+        return raw("-").number(RecordId.counter(id)).raw("\"");
     }
 
     private void room(int more) {

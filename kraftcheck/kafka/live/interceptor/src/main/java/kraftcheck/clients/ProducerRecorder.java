@@ -12,13 +12,13 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  * Records what a producer sends and what is acknowledged, by configuration alone:
  * {@code interceptor.classes=kraftcheck.clients.ProducerRecorder}.
  *
- * <p>Each record gets a header that names it. Not visible here: how transactions end, and sends
- * that fail before an interceptor is called.
+ * <p>Each record gets a header that names it, unless {@link Recorder#HEADER} is false. Not visible
+ * here: how transactions end, and sends that fail before an interceptor is called.
  */
 public final class ProducerRecorder implements ProducerInterceptor<Object, Object> {
     private static final long NO_OFFSET = -2;
     private static final long TOGETHER_NS = 1_000_000;
-    /** One in so many of the sends that share a line looks at the clock. */
+    /** One in so many of the events that share a line looks at the clock, which costs most. */
     private static final int CLOCKED = 8;
 
     private final Runs sends = new Runs();
@@ -41,6 +41,7 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
             field(line, "transactional_id", transactional);
             field(line, "retries", retries);
             field(line, "in_flight", flight);
+            field(line, "header", Recorder.setting(configs, Recorder.HEADER));
         });
     }
 
@@ -56,9 +57,10 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         if (!recorder.records()) {
             return record;
         }
-        RecordId id = new RecordId();
+        RecordId id = recorder.header ? new RecordId() : null;
         int partition = record.partition() == null ? -1 : record.partition();
-        boolean taken = sends.put(id.counter, record.topic(), partition, -1);
+        long counter = id == null ? RecordId.NONE : id.counter;
+        boolean taken = sends.put(counter, record.topic(), partition, -1);
         // A record that is not in the file must not bear a name of ours, nor the one of the record
         // that it was made from.
         return named(record, taken ? id : null);
@@ -98,8 +100,8 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         if (!recorder.records() || metadata == null) {
             return;
         }
-        long counter = RecordId.own(headers);
-        if (headers != null && counter == RecordId.NONE) {
+        long counter = recorder.header ? RecordId.own(headers) : RecordId.NONE;
+        if (recorder.header && headers != null && counter == RecordId.NONE) {
             return;  // It was dropped when it was sent.
         }
         int partition = metadata.partition();
@@ -138,8 +140,12 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         /** Returns whether it is going to be in the file. */
         boolean put(long counter, String topic, int partition, long offset) {
             synchronized (this) {
-                if (open != null && open.takes(counter, topic, partition, offset)) {
-                    return true;
+                if (open != null) {
+                    if (open.takes(counter, topic, partition, offset)) {
+                        return true;
+                    }
+                    open.close();
+                    open = null;
                 }
             }
             Run run = new Run(this, counter, topic, partition, offset);
@@ -154,9 +160,9 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
     }
 
     /**
-     * One line of the file. Sends have the time of the first and acknowledgements that of the last, so
-     * each appears to take longer than it did: by a millisecond, or, of the few sends between two
-     * looks at the clock, until the writer takes the line.
+     * One line of the file. Sends have the time of the first, and acknowledgements one after the last:
+     * that of the line's end. So each appears to take longer than it did: by a millisecond, or, of the
+     * few between two looks at the clock, until the writer takes the line.
      */
     private final class Run implements Event {
         private final Runs runs;
@@ -167,9 +173,9 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         private final long offset;
 
         // Guarded by runs.
-        private long end = begin;
+        private long end;
         private int count = 1;
-        private boolean written;
+        private boolean closed;
 
         Run(Runs runs, long counter, String topic, int partition, long offset) {
             this.runs = runs;
@@ -181,22 +187,24 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
 
         /** Takes the next record, if one line can say both. */
         boolean takes(long next, String where, int part, long at) {
-            if (written || part != partition
+            if (closed || part != partition
                     || next != (counter == RecordId.NONE ? RecordId.NONE : counter + count)
                     || at != (offset < 0 ? offset : offset + count)
                     || !where.equals(topic)) {
                 return false;
             }
-            // The clock costs more than all the rest, and a send needs it only for the bound.
-            if (!isSend() || count % CLOCKED == 0) {
-                long now = System.nanoTime();
-                if (now - begin > TOGETHER_NS) {
-                    return false;
-                }
-                end = now;
+            if (count % CLOCKED == 0 && System.nanoTime() - begin > TOGETHER_NS) {
+                return false;
             }
             count++;
             return true;
+        }
+
+        void close() {
+            if (!closed) {
+                closed = true;
+                end = isSend() || count == 1 ? begin : System.nanoTime();
+            }
         }
 
         private boolean isSend() {
@@ -206,9 +214,9 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         @Override
         public void write(Line line) {
             synchronized (runs) {
-                written = true;
+                close();
             }
-            recorder.begin(line, isSend() ? "send" : "acked", isSend() ? begin : end);
+            recorder.begin(line, isSend() ? "send" : "acked", end);
             place(line, counter, topic, partition);
             if (!isSend()) {
                 line.raw(",\"offset\":").number(offset == NO_OFFSET ? -1 : offset);

@@ -1,21 +1,22 @@
 package kraftcheck.clients;
 
-import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 
 /**
- * Names each sent record, in a header that every consumer receives: 48 bits of the JVM, drawn once,
- * and 48 bits of a counter. Values of applications repeat, so they cannot tell records apart.
+ * Names each sent record, in a header that every consumer receives: 32 bits of the JVM, drawn once,
+ * and a counter without its leading zeros. Values of applications repeat, so they cannot tell records
+ * apart. Each byte counts: a producer's time is proportional to the bytes of its records.
  */
 final class RecordId implements Header {
-    static final String HEADER = "kraftcheck";
-    static final int LENGTH = 12;
+    static final String HEADER = "~k";
+    private static final int JVM_BYTES = 4;
+    private static final int LENGTH = JVM_BYTES + Long.BYTES;
     static final long NONE = -1;
 
-    private static final long JVM = new SecureRandom().nextLong() & 0xffff_ffff_ffffL;
+    private static final int JVM = new SecureRandom().nextInt();
     private static final AtomicLong NEXT = new AtomicLong();
 
     final long counter = NEXT.getAndIncrement();
@@ -32,21 +33,23 @@ final class RecordId implements Header {
     }
 
     static String jvm() {
-        return hex(JVM);
+        return String.format("%08x", JVM);
     }
 
     static byte[] encode(long counter) {
-        return ByteBuffer.allocate(LENGTH)
-            .putShort((short) (JVM >>> 32)).putInt((int) JVM)
-            .putShort((short) (counter >>> 32)).putInt((int) counter)
-            .array();
+        int digits = Math.max(1, (71 - Long.numberOfLeadingZeros(counter)) / 8);
+        byte[] id = new byte[JVM_BYTES + digits];
+        put(id, 0, JVM_BYTES, JVM);
+        put(id, JVM_BYTES, id.length, counter);
+        return id;
     }
 
     /** The header's value, or null: the record's producer was not recorded. */
     static byte[] of(Headers headers) {
         Header header = headers.lastHeader(HEADER);
         byte[] value = header == null ? null : header.value();
-        return value != null && value.length == LENGTH ? value : null;
+        boolean ours = value != null && value.length > JVM_BYTES && value.length <= LENGTH;
+        return ours ? value : null;
     }
 
     /** The counter of a record that this JVM sent, or NONE. */
@@ -56,16 +59,25 @@ final class RecordId implements Header {
             return ((RecordId) header).counter;
         }
         byte[] id = header == null ? null : of(headers);
-        return id == null || half(id, 0) != JVM ? NONE : half(id, 6);
+        return id == null || (int) number(id, 0, JVM_BYTES) != JVM ? NONE : counter(id);
     }
 
-    static long half(byte[] id, int at) {
-        ByteBuffer bytes = ByteBuffer.wrap(id);
-        return (bytes.getShort(at) & 0xffffL) << 32 | bytes.getInt(at + 2) & 0xffff_ffffL;
+    static long counter(byte[] id) {
+        return number(id, JVM_BYTES, id.length);
     }
 
-    static String hex(long half) {
-        String digits = Long.toHexString(half);
-        return "0".repeat(12 - digits.length()) + digits;
+    private static void put(byte[] id, int from, int to, long number) {
+        for (int at = to - 1; at >= from; at--) {
+            id[at] = (byte) number;
+            number >>>= 8;
+        }
+    }
+
+    private static long number(byte[] id, int from, int to) {
+        long number = 0;
+        for (int at = from; at < to; at++) {
+            number = number << 8 | id[at] & 0xff;
+        }
+        return number;
     }
 }

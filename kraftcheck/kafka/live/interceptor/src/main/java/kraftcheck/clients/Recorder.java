@@ -16,6 +16,8 @@ final class Recorder {
     /** For how many milliseconds the application may wait for room in the buffer. */
     static final String BLOCK = "kraftcheck.history.block.ms";
     static final String BUFFER = "kraftcheck.history.buffer.events";
+    /** Whether records get a header that names them: without it less can be checked. */
+    static final String HEADER = "kraftcheck.history.header";
     static final int BLOCK_MS = 5;
     static final int BUFFER_EVENTS = 1 << 16;
 
@@ -23,6 +25,7 @@ final class Recorder {
     private static final AtomicInteger CLIENTS = new AtomicInteger();
 
     final int client = CLIENTS.getAndIncrement();
+    final boolean header;
     private final HistoryFile file;
     private final long boundNs;
 
@@ -30,12 +33,15 @@ final class Recorder {
     Recorder(Map<String, ?> configs, Event described) {
         HistoryFile opened = null;
         long bound = 0;
+        boolean named = true;
         try {
+            named = header(configs);
             bound = 1_000_000L * number(configs, BLOCK, BLOCK_MS, 0);
             opened = open(configs);
         } catch (IOException | IllegalArgumentException | SecurityException error) {
             LOG.error("kraftcheck: nothing is recorded: {}", reason(error));
         }
+        header = named;
         file = opened;
         boundNs = bound;
         long now = System.nanoTime();
@@ -75,6 +81,14 @@ final class Recorder {
             // Told below.
         }
         throw new IllegalArgumentException(name + " is " + value + ", no number from " + least + " on");
+    }
+
+    private static boolean header(Map<String, ?> configs) {
+        String value = setting(configs, HEADER);
+        if (value != null && !value.equals("true") && !value.equals("false")) {
+            throw new IllegalArgumentException(HEADER + " is " + value + ", not true or false");
+        }
+        return !"false".equals(value);
     }
 
     private static String reason(Exception error) {

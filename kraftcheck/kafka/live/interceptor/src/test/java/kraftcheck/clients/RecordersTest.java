@@ -87,6 +87,38 @@ class RecordersTest {
     }
 
     @Test
+    void withoutAHeaderRecordsAreCountedAndBearNothing() throws IOException {
+        Map<String, Object> settings = settings("h");
+        settings.put(Recorder.HEADER, "false");
+        ProducerRecorder producer = producer(settings);
+        ProducerRecorder naming = producer(settings("n"));
+        ProducerRecord<Object, Object> forwarded = naming.onSend(record());
+        naming.close();
+        for (ProducerRecord<Object, Object> each : List.of(record(), forwarded)) {
+            ProducerRecord<Object, Object> sent = producer.onSend(each);
+            assertEquals(0, sent.headers().toArray().length);
+            producer.onAcknowledgement(at(7), null, sent.headers());
+        }
+        producer.close();
+        assertEquals(2, records("h", "send"));
+        assertEquals(2, records("h", "acked"));
+        assertTrue(lines("h").stream().anyMatch(line -> line.contains("\"header\":\"false\"")));
+        assertTrue(lines("h").stream().noneMatch(line -> line.contains("\"id\"")));
+    }
+
+    @Test
+    void anIdIsAsShortAsItsNumber() {
+        for (long number : new long[] {0, 255, 256, 0xffff_ffffL, 0x7fff_ffff_ffff_ffffL}) {
+            byte[] id = RecordId.encode(number);
+            assertEquals(number, RecordId.counter(id));
+            assertEquals(4 + (Math.max(1, Long.toHexString(number).length()) + 1) / 2, id.length);
+            RecordHeaders headers = new RecordHeaders();
+            headers.add(RecordId.HEADER, id);
+            assertEquals(number, RecordId.own(headers));
+        }
+    }
+
+    @Test
     void aRecordThatIsSentAgainGetsANameOfItsOwn() {
         ProducerRecorder producer = producer(settings("b"));
         ProducerRecord<Object, Object> record = record();
@@ -198,8 +230,8 @@ class RecordersTest {
             producer.close();
         }
         Map<String, Object> settings = settings("d");
-        settings.put(Recorder.BLOCK, "soon");
-        assertSame(ProducerRecord.class, producer(settings).onSend(record()).getClass());
+        settings.put(Recorder.HEADER, "no");
+        assertNull(RecordId.of(producer(settings).onSend(record()).headers()));
     }
 
     @Test
