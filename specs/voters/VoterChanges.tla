@@ -136,8 +136,8 @@ Step_HandleResign(n, row, input) ==
 
 (* The request in place of a fetch is given up.                             *)
 Step_HandleRequestTimeout(n, row, input) ==
-  Changed(n, IF input.peer = row.leader THEN [row EXCEPT !.asks = ""] ELSE row,
-    InForce(VotersOf(row))!Step_HandleRequestTimeout(n, row, input))
+  LET left == IF input.peer = row.leader THEN [row EXCEPT !.asks = ""] ELSE row
+  IN Changed(n, left, InForce(VotersOf(row))!Step_HandleRequestTimeout(n, left, input))
 
 -----------------------------------------------------------------------------
 (* The differences for nodes that are no voters.                            *)
