@@ -7,7 +7,7 @@ when, is drawn before the run, and it asks nothing any more when the faults have
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.quorum.sim.faults import Options
@@ -34,12 +34,6 @@ TRIES: Final = 8
 """An administrator asks again where nobody led, or the change was refused."""
 
 
-class ChangingRun(QuorumRun, Protocol):
-    def whole(self, node: int) -> Any:
-        """The node's row."""
-        ...
-
-
 def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
     """Say whether perhaps nobody can lead after this removal.
 
@@ -53,7 +47,7 @@ class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
     def __init__(
-        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: ChangingRun
+        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: QuorumRun
     ) -> None:
         self._options, self._world = options, world
         self._stream = chooser.stream("faults")
