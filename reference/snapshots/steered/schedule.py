@@ -1,8 +1,8 @@
 """Controllers whose voters change under a schedule, with snapshots of their log or without.
 
-As reference/quorum/steered, which takes each step by the node's part that is the quorum's. What
-there is besides to be told: what an administrator asks for, and what nodes do by themselves where
-voters change, of which the protocol says what may come (`World.local`).
+As reference/quorum/steered. What there is besides to be told: what an administrator asks for, and
+what nodes do by themselves where voters change, of which the protocol says what may come
+(`World.local`).
 """
 
 from __future__ import annotations
