@@ -17,22 +17,15 @@ from kraftcheck.reference.directories.types import Constants as DirectoryConstan
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.moving.types import Constants as MovingConstants
 from kraftcheck.reference.partition.types import PartitionConstants
-from kraftcheck.reference.quorum.types import Constants, Row
-from kraftcheck.reference.snapshots.types import Constants as SnapshotConstants, SnapshotRow
-from kraftcheck.reference.voters.types import Constants as VoterConstants, VoterRow
+from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.snapshots.types import Constants as SnapshotConstants
+from kraftcheck.reference.voters.types import Constants as VoterConstants
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""
 
 PartitionKinds: TypeAlias = PartitionConstants | MovingConstants | DirectoryConstants
 ComponentConstants: TypeAlias = Constants | VoterConstants | SnapshotConstants | PartitionKinds
-
-
-def quorum_row(row: Any) -> Row:
-    """Of a node of the quorum what it is as that, whatever may change in the quorum."""
-    if isinstance(row, SnapshotRow):
-        row = row.voter
-    return row.quorum if isinstance(row, VoterRow) else row
 
 
 class ClusterConstants(msgspec.Struct, frozen=True, tag="cluster", tag_field="protocol"):

@@ -59,7 +59,7 @@ class State(msgspec.Struct, eq=False, gc=False):
     node: int
     known: KnownRow
     row: Any
-    """`known` has it; what a scheduler looks at may be a part of it."""
+    """That of `known`."""
     running: bool
     wants: tuple[KnownInput, ...]
     steps: dict[KnownInput, Step | None]

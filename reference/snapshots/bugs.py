@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kraftcheck.reference.quorum.messages import FetchRequest
-from kraftcheck.reference.snapshots.rules import SnapshotRules, log_of
+from kraftcheck.reference.snapshots.rules import SnapshotRules
 from kraftcheck.reference.snapshots.types import Snapshot, SnapshotRow
 from kraftcheck.reference.voters.types import History, VotersLog
 
@@ -22,12 +22,12 @@ class Z119NamedByLastOffset(SnapshotRules):
 
 class Z120CleansToHighWatermark(SnapshotRules):
     def prefix_deletable(self, row: SnapshotRow, offset: int) -> bool:
-        return row.log_start < offset <= row.voter.quorum.high_watermark
+        return row.log_start < offset <= row.high_watermark
 
 
 class Z121KeepsLog(SnapshotRules):
     def log_after_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> VotersLog:
-        own = log_of(row)
+        own = row.log
         return own + snapshot.records[len(own) : snapshot.end_offset]
 
 

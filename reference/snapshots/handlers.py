@@ -3,8 +3,8 @@
 It is the twin of specs/snapshots/Snapshots.tla.
 
 Law of this file: as that of reference/voters/handlers.py, whose handlers take every other step.
-`quorum.log` is all that a node has: what its latest snapshot has, and the records after it. Which
-part of it can still be read record by record is said by `log_start`.
+`log` is all that a node has: what its latest snapshot has, and the records after it. Which part of
+it can still be read record by record is said by `log_start`.
 
 Not modelled here: bytes and positions (a snapshot comes with one answer), partial files, batches
 that a snapshot might cut, the bootstrap checkpoint (V12), retention (any prefix that a
@@ -36,7 +36,7 @@ from kraftcheck.reference.snapshots.messages import (
     FetchSnapshotResponse,
     Input,
 )
-from kraftcheck.reference.snapshots.rules import SnapshotRules, data_of, log_of
+from kraftcheck.reference.snapshots.rules import SnapshotRules, data_of
 from kraftcheck.reference.snapshots.types import (
     NO_ID,
     NO_MACHINE,
@@ -52,7 +52,7 @@ from kraftcheck.reference.snapshots.types import (
 from kraftcheck.reference.voters.handlers import InForceHandlers, VoterHandlers
 from kraftcheck.reference.voters.messages import ReplaceDisk
 from kraftcheck.reference.voters.rules import VoterRules, sets_in
-from kraftcheck.reference.voters.types import History, QuorumRow, VotersAt, VotersLog
+from kraftcheck.reference.voters.types import History, VotersAt, VotersLog
 
 
 class SnapshotHandlers:
@@ -75,13 +75,13 @@ class SnapshotHandlers:
 
     def step(self, node: int, row: SnapshotRow, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled."""
-        if isinstance(input, MESSAGES) and not is_running(row.voter.quorum):
+        if isinstance(input, MESSAGES) and not is_running(row):
             return None
         return self._handlers[type(input)](node, row, input)
 
     def under(self, row: SnapshotRow) -> InForceHandlers:
         """The quorum's handlers under the set that is in force at this row's node."""
-        return self.voters.in_force(row.voter)
+        return self.voters.in_force(row)
 
     # --- The end of every step.
 
@@ -121,35 +121,34 @@ class SnapshotHandlers:
 
     def machine_after(self, old: SnapshotRow, new: SnapshotRow) -> Machine:
         """V29. Who is active no more goes back; then all that is committed is read."""
-        if not is_running(new.voter.quorum):
+        if not is_running(new):
             return NO_MACHINE
         machine, rules = old.machine, self.rules
         if rules.is_active(old) and not rules.is_active(new):
             machine = Machine(machine.next, machine.stable.records, machine.stable)
         if rules.begins_with_snapshot(new, machine.next):
             machine = self.from_snapshot(new.snapshots[-1])
-        watermark = new.voter.quorum.high_watermark
+        watermark = new.high_watermark
         if watermark <= machine.next:
             return machine
-        return self.read_to(machine, log_of(new), watermark)
+        return self.read_to(machine, new.log, watermark)
 
     def kept(self, row: SnapshotRow, outcome: Outcome | None) -> Outcome | None:
         """A download ends with its role."""
         if outcome is None:
             return None
-        before, quorum = row.voter.quorum, outcome.row.quorum
-        now = (quorum.role, quorum.epoch, quorum.leader)
-        follows = now == ("Follower", before.epoch, before.leader)
-        after = replace(row, voter=outcome.row, download=row.download if follows else NO_ID)
+        after = outcome.row
+        if (after.role, after.epoch, after.leader) != ("Follower", row.epoch, row.leader):
+            after = replace(after, download=NO_ID)
         if self.constants.state_machines:
             after = replace(after, machine=self.machine_after(row, after))
         sent = canonical([self.outgoing(after, m) for m in outcome.sent])
         return Outcome(after, sent, outcome.ignored)
 
-    def finished(self, n: int, row: SnapshotRow, quorum: Row) -> Outcome | None:
-        """A step of the quorum's that leads to this row of it."""
-        outcome = self.under(row).finish(n, row.voter.quorum, quorum)
-        return self.kept(row, self.voters.after(n, row.voter, outcome))
+    def finished(self, n: int, before: SnapshotRow, row: Row) -> Outcome | None:
+        """A step of the quorum's that leads to this row."""
+        outcome = self.under(before).finish(n, before, row)
+        return self.kept(before, self.voters.after(n, before, outcome))
 
     def refuse(self, row: SnapshotRow, reason: str) -> Outcome:
         return Outcome(row, (), reason)
@@ -161,25 +160,24 @@ class SnapshotHandlers:
 
     def _taken(self, n: int, row: SnapshotRow, input: Any) -> Outcome | None:
         """A step that snapshots leave as it is."""
-        return self.kept(row, self.voters.step(n, row.voter, input))
+        return self.kept(row, self.voters.step(n, row, input))
 
     # --- Made, and cleaned: V2, V3.
 
     def handle_create_snapshot(
         self, n: int, row: SnapshotRow, input: CreateSnapshot
     ) -> Outcome | None:
-        if not is_running(row.voter.quorum) or not self.rules.snapshot_allowed(row, input.end):
+        if not is_running(row) or not self.rules.snapshot_allowed(row, input.end):
             return None
         taken = self.rules.snapshot_taken(row, input.end)
-        history = self.rules.history_after_snapshot(row.voter.history, input.end)
+        history = self.rules.history_after_snapshot(row.history, input.end)
         snapshots = tuple(sorted((*row.snapshots, taken), key=lambda s: s.end_offset))
-        trimmed = replace(row.voter, history=history)
-        return self.refuse(replace(row, voter=trimmed, snapshots=snapshots), "")
+        return self.refuse(replace(row, history=history, snapshots=snapshots), "")
 
     def handle_clean_snapshots(
         self, n: int, row: SnapshotRow, input: CleanSnapshots
     ) -> Outcome | None:
-        if not is_running(row.voter.quorum) or not self.rules.prefix_deletable(row, input.offset):
+        if not is_running(row) or not self.rules.prefix_deletable(row, input.offset):
             return None
         kept = tuple([s for s in row.snapshots if s.end_offset >= input.offset])
         return self.refuse(replace(row, log_start=input.offset, snapshots=kept), "")
@@ -188,13 +186,13 @@ class SnapshotHandlers:
 
     def handle_fetch_request(self, n: int, row: SnapshotRow, m: FetchRequest) -> Outcome | None:
         """V5. Such an answer notes nothing of who fetched."""
-        quorum, under = row.voter.quorum, self.under(row)
-        error = under.rules.fetch_request_error(quorum, m)
+        under = self.under(row)
+        error = under.rules.fetch_request_error(row, m)
         if error != "NONE" or not self.rules.fetch_needs_snapshot(row, m):
             return self._taken(n, row, m)
-        answer: Any = under.fetch_error_response(quorum, m, "NONE")
+        answer: Any = under.fetch_error_response(row, m, "NONE")
         latest = id_of(row.snapshots[-1])
-        told = replace(answer, high_watermark=quorum.high_watermark, snapshot_id=latest)
+        told = replace(answer, high_watermark=row.high_watermark, snapshot_id=latest)
         return Outcome(row, (told,), "")
 
     def handle_fetch_snapshot_request(
@@ -204,22 +202,19 @@ class SnapshotHandlers:
 
         A fetch of a snapshot shows the leader that its follower lives, and nothing of where it is.
         """
-        quorum, under = row.voter.quorum, self.under(row)
+        under = self.under(row)
         asked = FetchRequest(m.source, m.destination, m.epoch, 0, 0)
-        error: Any = under.rules.fetch_request_error(quorum, asked)
+        error: Any = under.rules.fetch_request_error(row, asked)
         if error == "NONE" and not self.rules.is_served(row, m.snapshot_id):
             error = "SNAPSHOT_NOT_FOUND"
         found = NO_SNAPSHOT
         if error == "NONE":
             found = next(s for s in row.snapshots if id_of(s) == m.snapshot_id)
-            voter = m.source in self.voters.rules.voters_of(row.voter)
-            fetched = tuple(sorted({*quorum.fetched_voters, *((m.source,) if voter else ())}))
+            voter = m.source in self.voters.rules.voters_of(row)
+            fetched = tuple(sorted({*row.fetched_voters, *((m.source,) if voter else ())}))
             round_over = under.rules.check_quorum_satisfied(fetched, n)
-            heard = replace(quorum, fetched_voters=() if round_over else fetched)
-            row = replace(row, voter=replace(row.voter, quorum=heard))
-        answer = FetchSnapshotResponse(
-            n, m.source, error, quorum.epoch, quorum.leader, found, request=m
-        )
+            row = replace(row, fetched_voters=() if round_over else fetched)
+        answer = FetchSnapshotResponse(n, m.source, error, row.epoch, row.leader, found, request=m)
         return Outcome(row, (answer,), "")
 
     # --- Loaded: V7.
@@ -229,21 +224,21 @@ class SnapshotHandlers:
 
         All others are for the quorum to judge.
         """
-        quorum = row.voter.quorum
-        awaited = quorum.connections[self.constants.nodes.index(m.source)] == AWAITING
-        follows = quorum.role == "Follower" and quorum.leader == m.source
-        return follows and awaited and m.epoch == quorum.epoch
+        awaited = row.connections[self.constants.nodes.index(m.source)] == AWAITING
+        follows = row.role == "Follower" and row.leader == m.source
+        return follows and awaited and m.epoch == row.epoch
 
     def handle_fetch_response(self, n: int, row: SnapshotRow, m: FetchResponse) -> Outcome | None:
         """V5. The next request is for the snapshot."""
-        quorum, under = row.voter.quorum, self.under(row)
+        under = self.under(row)
         if row.download != NO_ID:
             return self.refuse(row, "NotAwaited")
-        asked = under.request_in_flight(n, quorum, m.source)
+        asked = under.request_in_flight(n, row, m.source)
         if m.snapshot_id == NO_ID or m.request != asked or not self.is_heard(row, m):
             return self._taken(n, row, m)
-        follower = replace(under.answered(quorum, m), has_fetched=True)
-        return self.finished(n, replace(row, download=m.snapshot_id), follower)
+        asks = replace(row, download=m.snapshot_id)
+        follower = replace(under.answered(asks, m), has_fetched=True)
+        return self.finished(n, asks, follower)
 
     def with_snapshot(self, row: SnapshotRow, snapshot: Snapshot) -> SnapshotRow:
         """V4, V7.
@@ -252,46 +247,44 @@ class SnapshotHandlers:
         snapshot has is committed.
         """
         log = self.rules.log_after_snapshot(row, snapshot)
-        quorum = replace(row.voter.quorum, log=log, flushed=len(log), epoch_cache=cache_of(log))
         history = self.read_anew(row, log, snapshot.end_offset)
-        voter = replace(row.voter, quorum=quorum, history=history, history_end=len(log))
         return replace(
             row,
-            voter=voter,
+            log=log,
+            flushed=len(log),
+            epoch_cache=cache_of(log),
+            history=history,
+            history_end=len(log),
             log_start=snapshot.end_offset,
             snapshots=(snapshot,),
             download=NO_ID,
         )
 
-    def load(
-        self, n: int, row: SnapshotRow, m: FetchSnapshotResponse, answered: QuorumRow
-    ) -> Outcome | None:
-        known = replace(row, voter=replace(row.voter, quorum=answered))
-        loaded = self.with_snapshot(known, m.snapshot)
-        quorum = replace(loaded.voter.quorum, high_watermark=m.snapshot.end_offset)
-        return self.finished(n, loaded, quorum)
+    def load(self, n: int, answered: SnapshotRow, m: FetchSnapshotResponse) -> Outcome | None:
+        loaded = self.with_snapshot(answered, m.snapshot)
+        return self.finished(n, loaded, replace(loaded, high_watermark=m.snapshot.end_offset))
 
     def handle_fetch_snapshot_response(self, n: int, row: SnapshotRow, m: Any) -> Outcome | None:
         """m: a FetchSnapshotResponse, which the quorum's handlers take for a response of theirs."""
-        quorum, under = row.voter.quorum, self.under(row)
+        under = self.under(row)
         if row.download == NO_ID:
             return self.refuse(row, "NotAwaited")
-        asked: Any = under.request_in_flight(n, quorum, m.source)
+        asked: Any = under.request_in_flight(n, row, m.source)
         if m.request != self.fetch_snapshot_request(row, asked):
             return self.refuse(row, "NotAwaited")
         if not self.is_heard(row, m) or m.error not in ("NONE", "SNAPSHOT_NOT_FOUND"):
-            judged: Any = under.fetch_error_response(quorum, asked, m.error)
+            judged: Any = under.fetch_error_response(row, asked, m.error)
             heard = replace(judged, source=m.source, destination=n, epoch=m.epoch, leader=m.leader)
             outcome = under.receive_response(
-                n, quorum, heard, lambda after: under.finish(n, quorum, after)
+                n, row, heard, lambda after: under.finish(n, row, after)
             )
-            return self.kept(row, self.voters.after(n, row.voter, outcome))
-        answered: Any = replace(under.answered(quorum, m), has_fetched=True)
+            return self.kept(row, self.voters.after(n, row, outcome))
+        answered: Any = replace(under.answered(row, m), has_fetched=True)
         if m.error == "SNAPSHOT_NOT_FOUND":
-            return self.finished(n, replace(row, download=NO_ID), answered)
+            return self.finished(n, row, replace(answered, download=NO_ID))
         if self.rules.replaces_log(row, m.snapshot):
-            return self.load(n, row, m, answered)
-        return self.finished(n, row, under.halt(quorum))
+            return self.load(n, answered, m)
+        return self.finished(n, row, under.halt(row))
 
     # --- Crash and restart: V4.
 
@@ -299,25 +292,23 @@ class SnapshotHandlers:
         outcome = self._taken(n, row, input)
         if outcome is None:
             return None
-        forgets = replace(outcome.row.voter, history=self.read_anew(row, (), 0))
-        return Outcome(replace(outcome.row, voter=forgets, download=NO_ID))
+        history = self.read_anew(row, (), 0)
+        return self.refuse(replace(outcome.row, history=history, download=NO_ID), "")
 
     def handle_restart(self, n: int, row: SnapshotRow, input: Restart) -> Outcome | None:
-        quorum = row.voter.quorum
-        if quorum.role != "Down":
+        if row.role != "Down":
             return None
         if not self.rules.may_start(row):
-            return self.finished(n, row, self.under(row).halt(quorum))
+            return self.finished(n, row, self.under(row).halt(row))
         if row.snapshots and self.rules.snapshot_is_ahead(row, row.snapshots[-1]):
             return self._taken(n, self.with_snapshot(row, row.snapshots[-1]), input)
-        log = log_of(row)
         end = row.snapshots[-1].end_offset if row.snapshots else 0
-        read = replace(row.voter, history=self.read_anew(row, log, end), history_end=len(log))
-        return self._taken(n, replace(row, voter=read), input)
+        history = self.read_anew(row, row.log, end)
+        return self._taken(n, replace(row, history=history, history_end=len(row.log)), input)
 
     def handle_replace_disk(self, n: int, row: SnapshotRow, input: ReplaceDisk) -> Outcome | None:
         """V10. Snapshots go with the disk."""
-        outcome = self.voters.step(n, row.voter, input)
-        if outcome is None or outcome.row == row.voter:
-            return None if outcome is None else self.refuse(row, outcome.ignored)
-        return self.refuse(initial_snapshot_row(self.constants), outcome.ignored)
+        outcome = self.voters.step(n, row, input)
+        if outcome is None or outcome.ignored:
+            return outcome
+        return self.refuse(initial_snapshot_row(self.constants), "")

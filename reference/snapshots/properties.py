@@ -7,11 +7,11 @@ reference/voters, of all that a node has, be it in its log or in its snapshot.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.kit.properties import Declared
-from kraftcheck.reference.kit.protocol import HISTORY, Property
+from kraftcheck.reference.kit.protocol import Property
 from kraftcheck.reference.quorum.types import is_running
 from kraftcheck.reference.snapshots.types import NO_ID, NO_MACHINE, Constants, SnapshotRow
 from kraftcheck.reference.voters import properties as voters
@@ -20,21 +20,10 @@ from kraftcheck.reference.voters.types import VotersLog
 Rows: TypeAlias = Mapping[int, SnapshotRow]
 
 
-def rows_of_voters(rows: Mapping[int, Any]) -> dict[int, Any]:
-    """The same nodes, and the same past, as reference/voters knows them."""
-    return {n: row if n == HISTORY else row.voter for n, row in rows.items()}
-
-
-def committed_next(
-    constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-) -> VotersLog:
-    return voters.committed_next(constants, before, rows_of_voters(after))
-
-
 def oldest_known(constants: Constants, row: SnapshotRow) -> int:
     """The offset of the set that was in force at the end of what the latest snapshot has."""
     end = max([s.end_offset for s in row.snapshots], default=0)
-    sets = voters.sets_of(constants, row.voter.quorum.log)
+    sets = voters.sets_of(constants, row.log)
     return max([each.offset for each in sets if each.offset < end or each.offset == UNDEFINED])
 
 
@@ -52,10 +41,10 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
     """
     for n, row in after.items():
         oldest = oldest_known(constants, row)
-        sets = voters.sets_of(constants, row.voter.quorum.log)
+        sets = voters.sets_of(constants, row.log)
         known = tuple([each for each in sets if each.offset >= oldest])
-        if is_running(row.voter.quorum) and row.voter.history != known:
-            return f"node {n} knows the sets {row.voter.history}, not those of what it has"
+        if is_running(row) and row.history != known:
+            return f"node {n} knows the sets {row.history}, not those of what it has"
     return None
 
 
@@ -68,12 +57,12 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
     """
     line = voters.sets_of(constants, committed)
     for n, row in after.items():
-        if not is_running(row.voter.quorum):
+        if not is_running(row):
             continue
-        end = max(row.voter.quorum.high_watermark, 0)
+        end = max(row.high_watermark, 0)
         settled = range(oldest_known(constants, row), end)
         known, right = (
-            [each for each in sets if each.offset in settled] for sets in (row.voter.history, line)
+            [each for each in sets if each.offset in settled] for sets in (row.history, line)
         )
         if known != right:
             return f"node {n} knows other committed sets below its high watermark {end}"
@@ -117,13 +106,13 @@ def log_start_covered(after: Rows) -> str | None:
     Misses: a superfluous snapshot.
     """
     for n, row in after.items():
-        start, quorum = row.log_start, row.voter.quorum
+        start = row.log_start
         if start == 0:
             continue
         if start not in [s.end_offset for s in row.snapshots]:
             return f"the log of node {n} begins at {start}, where no snapshot ends"
-        if is_running(quorum) and start > len(quorum.log):
-            return f"the log of node {n} begins at {start}, and ends at {len(quorum.log)}"
+        if is_running(row) and start > len(row.log):
+            return f"the log of node {n} begins at {start}, and ends at {len(row.log)}"
     return None
 
 
@@ -155,29 +144,20 @@ def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | No
     Misses: a node that needs a snapshot and never loads one.
     """
     for n, row in after.items():
-        was, runs = before[n], is_running(row.voter.quorum)
+        was, runs = before[n], is_running(row)
         loads = was.download != NO_ID and row.download == NO_ID and row.log_start > was.log_start
         if not runs or not loads or row.snapshots == was.snapshots:
             continue
-        if was.voter.quorum.role != "Follower":
-            return f"node {n} loads a snapshot as {was.voter.quorum.role}"
-        if row.voter.quorum.log != committed[: row.log_start]:
+        if was.role != "Follower":
+            return f"node {n} loads a snapshot as {was.role}"
+        if row.log != committed[: row.log_start]:
             return f"node {n} has something else than what is committed below {row.log_start}"
     return None
 
 
-def _of_voters(each: Property) -> Property:
-    def checked(
-        constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> str | None:
-        return each.check(constants, rows_of_voters(before), rows_of_voters(after))
-
-    return each._replace(check=checked)
-
-
 _own: Final = {each.name: each for each in voters.of_runs(_property)}
 _inherited: Final = {
-    each.name: _own.get(each.name) or _of_voters(each)
+    each.name: _own.get(each.name, each)
     for each in voters.PROPERTIES
     if each.name not in voters.OF_OPTIONS
 }

@@ -15,10 +15,11 @@ from kraftcheck.reference.snapshots.messages import (
     CreateSnapshot,
     Input,
 )
-from kraftcheck.reference.snapshots.properties import PROPERTIES, committed_next
+from kraftcheck.reference.snapshots.properties import PROPERTIES
 from kraftcheck.reference.snapshots.rules import SnapshotRules
 from kraftcheck.reference.snapshots.sometimes import sometimes
 from kraftcheck.reference.snapshots.types import Constants, SnapshotRow, initial_snapshot_row
+from kraftcheck.reference.voters.properties import committed_next
 from kraftcheck.reference.voters.protocol import VOTERS
 
 _voters: Final = VOTERS.world
@@ -30,18 +31,18 @@ METADATA_REPLICA_KIND: Final = NodeKind(
     row=SnapshotRow,
     inputs=INPUTS,
     initial=initial_snapshot_row,
-    is_running=lambda row: is_running(row.voter.quorum),
+    is_running=is_running,
     running="Running",
-    role=lambda row: str(row.voter.quorum.role),
+    role=lambda row: str(row.role),
 )
 
 
 def _local(constants: Constants, node: int, row: SnapshotRow) -> Iterator[Input]:
     """All that may come to a node by itself."""
     assert _voters is not None
-    yield from _voters.local(constants, node, row.voter)
-    if is_running(row.voter.quorum):
-        for offset in range(1, row.voter.quorum.high_watermark + 1):
+    yield from _voters.local(constants, node, row)
+    if is_running(row):
+        for offset in range(1, row.high_watermark + 1):
             yield CreateSnapshot(offset)
             yield CleanSnapshots(offset)
 

@@ -15,12 +15,8 @@ from kraftcheck.reference.snapshots.types import Constants, Snapshot, SnapshotId
 from kraftcheck.reference.voters.types import History, VotersLog
 
 
-def log_of(row: SnapshotRow) -> VotersLog:
-    return row.voter.quorum.log
-
-
 def last_epoch_of(row: SnapshotRow) -> int:
-    return latest_epoch(row.voter.quorum.epoch_cache)
+    return latest_epoch(row.epoch_cache)
 
 
 def data_of(log: VotersLog) -> VotersLog:
@@ -40,12 +36,12 @@ class SnapshotRules:
 
     def snapshot_allowed(self, row: SnapshotRow, end: int) -> bool:
         """V2. Of what is committed, and not below the start of the log."""
-        committed = max(row.log_start, 1) <= end <= row.voter.quorum.high_watermark
+        committed = max(row.log_start, 1) <= end <= row.high_watermark
         return committed and all([s.end_offset != end for s in row.snapshots])
 
     def snapshot_taken(self, row: SnapshotRow, end: int) -> Snapshot:
         """V1. The end is the offset after the last record that is in it."""
-        log = log_of(row)
+        log = row.log
         return Snapshot(end, log[end - 1].epoch, log[:end])
 
     def history_after_snapshot(self, history: History, end: int) -> History:
@@ -93,7 +89,7 @@ class SnapshotRules:
 
     def snapshot_is_ahead(self, row: SnapshotRow, snapshot: Snapshot) -> bool:
         """V4. A log that lost what was not flushed ends below the snapshot."""
-        own = (last_epoch_of(row), len(log_of(row)))
+        own = (last_epoch_of(row), len(row.log))
         return (snapshot.epoch, snapshot.end_offset) > own
 
     def may_start(self, row: SnapshotRow) -> bool:
@@ -104,8 +100,7 @@ class SnapshotRules:
 
     def is_active(self, row: SnapshotRow) -> bool:
         """V29. A leader is active, and writes, when a record of its epoch is committed."""
-        quorum = row.voter.quorum
-        return quorum.role == "Leader" and quorum.high_watermark != UNDEFINED
+        return row.role == "Leader" and row.high_watermark != UNDEFINED
 
     def begins_with_snapshot(self, row: SnapshotRow, next: int) -> bool:
         """V8.
@@ -115,7 +110,7 @@ class SnapshotRules:
         """
         if not row.snapshots or not (next == 0 or next < row.log_start):
             return False
-        return row.snapshots[-1].end_offset <= row.voter.quorum.high_watermark
+        return row.snapshots[-1].end_offset <= row.high_watermark
 
     def stable_after_snapshot(self, end: int) -> int:
         """V29. Up to where the state of a snapshot goes: its end is exclusive."""

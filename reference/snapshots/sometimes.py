@@ -28,7 +28,7 @@ sometimes = Conditions()
 @sometimes(CreateSnapshot)
 def leader_takes_a_snapshot(before: SnapshotRow, after: SnapshotRow) -> bool:
     """A leader has a snapshot that it had not."""
-    return before.voter.quorum.role == "Leader" and len(after.snapshots) > len(before.snapshots)
+    return before.role == "Leader" and len(after.snapshots) > len(before.snapshots)
 
 
 @sometimes(CreateSnapshot)
@@ -37,7 +37,7 @@ def snapshot_has_a_set_of_voters(before: SnapshotRow, after: SnapshotRow) -> boo
     if after.snapshots == before.snapshots:
         return False
     end = after.snapshots[-1].end_offset
-    return any(0 <= known.offset < end for known in before.voter.history)
+    return any(0 <= known.offset < end for known in before.history)
 
 
 @sometimes(CleanSnapshots)
@@ -61,7 +61,7 @@ def follower_begins_a_download(before: SnapshotRow, after: SnapshotRow) -> bool:
 @sometimes(FetchSnapshotRequest)
 def snapshot_asked_for_is_gone(before: SnapshotRow, input: FetchSnapshotRequest) -> bool:
     """A leader is asked for a snapshot that it has not."""
-    leads = before.voter.quorum.role == "Leader"
+    leads = before.role == "Leader"
     ids = {(each.end_offset, each.epoch) for each in before.snapshots}
     return leads and (input.snapshot_id.end_offset, input.snapshot_id.epoch) not in ids
 
@@ -69,7 +69,7 @@ def snapshot_asked_for_is_gone(before: SnapshotRow, input: FetchSnapshotRequest)
 @sometimes(FetchSnapshotResponse)
 def snapshot_takes_the_place_of_a_log(before: SnapshotRow, after: SnapshotRow) -> bool:
     """A follower with records of its own goes on from a snapshot."""
-    return after.snapshots != before.snapshots and bool(before.voter.quorum.log)
+    return after.snapshots != before.snapshots and bool(before.log)
 
 
 @sometimes(FetchSnapshotResponse)
@@ -93,6 +93,6 @@ def node_starts_from_a_snapshot(before: SnapshotRow) -> bool:
 @sometimes(Resign, CheckQuorumTimeout, FetchRequest, VoteRequest)
 def controller_goes_back(before: SnapshotRow, after: SnapshotRow) -> bool:
     """A controller that has led goes back to what is committed: it has written more."""
-    led = before.voter.quorum
+    led = before
     wrote = led.role == "Leader" and 0 <= led.high_watermark < len(led.log)
-    return wrote and after.voter.quorum.role != "Leader"
+    return wrote and after.role != "Leader"

@@ -70,11 +70,9 @@ class Machine(msgspec.Struct, frozen=True, gc=False, array_like=True, cache_hash
 NO_MACHINE: Final = Machine(0, (), Stable(0, ()))
 
 
-class SnapshotRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The whole state of a node. The hash is kept, because steps are memoised by row."""
+class SnapshotRow(VoterRow, frozen=True, gc=False, cache_hash=True):
+    """The whole state of a node. Its log has what its latest snapshot has, and what follows."""
 
-    voter: VoterRow
-    """Its log is all that the node has: in its latest snapshot, and after it."""
     bootstrap: SetOf[Node]
     """Durable: the first set, of the bootstrap checkpoint (V12)."""
     log_start: int
@@ -83,11 +81,18 @@ class SnapshotRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Durable: those that are complete, by their ends."""
     download: SnapshotId
     """Follower: the id of the snapshot that it asks for."""
-    machine: Machine = NO_MACHINE
+    machine: Machine
     """Volatile, with state_machines. What an active controller has written besides is in its log
     from `next` on."""
 
 
 def initial_snapshot_row(constants: Constants) -> SnapshotRow:
     """The first state of every node: it has no snapshot."""
-    return SnapshotRow(initial_voter_row(constants), constants.first_voters, 0, (), NO_ID)
+    return SnapshotRow(
+        **msgspec.structs.asdict(initial_voter_row(constants)),
+        bootstrap=constants.first_voters,
+        log_start=0,
+        snapshots=(),
+        download=NO_ID,
+        machine=NO_MACHINE,
+    )

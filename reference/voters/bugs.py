@@ -31,13 +31,13 @@ class Z110NotReadAgain(VoterRules):
 
 def last_seen(row: VoterRow) -> VotersAt:
     """The last set whose record does not wait."""
-    return [each for each in row.history if each.offset < row.quorum.flushed][-1]
+    return [each for each in row.history if each.offset < row.flushed][-1]
 
 
 class Z112SecondFromOneBase(VoterRules):
     def change_refused(self, row: VoterRow) -> Refusal:
         waits = row.change != UNDEFINED or not self.own_epoch_committed(row)
-        if waits or last_seen(row).offset >= max(row.quorum.high_watermark, 0):
+        if waits or last_seen(row).offset >= max(row.high_watermark, 0):
             return "REQUEST_TIMED_OUT"
         return ""
 
@@ -53,14 +53,14 @@ class Z113RemovedLeaderLeadsOn(VoterRules):
 class Z114ChangeBeforeOwnEpoch(VoterRules):
     def change_refused(self, row: VoterRow) -> Refusal:
         last = row.history[-1].offset
-        if row.change != UNDEFINED or UNDEFINED != last >= row.quorum.high_watermark:
+        if row.change != UNDEFINED or UNDEFINED != last >= row.high_watermark:
             return "REQUEST_TIMED_OUT"
         return ""
 
 
 class Z115InForceWhenCommitted(VoterRules):
     def voters_of(self, row: VoterRow) -> tuple[int, ...]:
-        known = max(row.quorum.high_watermark, 0)
+        known = max(row.high_watermark, 0)
         return [each.voters for each in row.history if each.offset < known][-1]
 
 

@@ -55,7 +55,6 @@ from kraftcheck.reference.voters.types import (
     Asks,
     Constants,
     Heard,
-    QuorumRow,
     Refusal,
     VoterRow,
     VotersEntry,
@@ -102,7 +101,7 @@ class VoterHandlers:
 
     def step(self, node: int, row: VoterRow, input: Input) -> Outcome | None:
         """One step of one node, or None where the input is disabled."""
-        if isinstance(input, OF_MESSAGES) and not is_running(row.quorum):
+        if isinstance(input, OF_MESSAGES) and not is_running(row):
             return None
         return self._handlers[type(input).__name__](node, row, input)
 
@@ -119,61 +118,59 @@ class VoterHandlers:
 
     # --- The end of every step: what the log says now, and what the leader makes of it.
 
-    def noted(self, before: VoterRow, quorum: Row) -> VoterRow:
-        """The row that has `quorum` where `before` had another one."""
-        assert isinstance(quorum, QuorumRow), "made from one"
-        end = len(quorum.log)
+    def noted(self, before: VoterRow, after: Row) -> VoterRow:
+        """The row after a step of the quorum's."""
+        assert isinstance(after, VoterRow), "made from one"
+        end = len(after.log)
         rules = self.rules
         read = with_history(
-            before,
+            after,
             rules.history_after_truncation(before, end)
-            if end < len(before.quorum.log)
-            else rules.history_after_append(before, quorum),
+            if end < len(before.log)
+            else rules.history_after_append(before, after),
         )
-        if not self.in_force(read).leads_same_epoch(before.quorum, quorum):
-            read = replace(read, quorum=quorum, caught_up=(), change=UNDEFINED, heard=())
-            was = ("Follower", before.quorum.epoch, before.quorum.leader)
-            if (quorum.role, quorum.epoch, quorum.leader) == was:
+        if not self.in_force(read).leads_same_epoch(before, read):
+            read = replace(read, caught_up=(), change=UNDEFINED, heard=())
+            if (read.role, read.epoch, read.leader) == ("Follower", before.epoch, before.leader):
                 return read
             return replace(read, asks="", has_updated_leader=False)
         at_end = [
             v
-            for v, offset in zip(self.constants.nodes, quorum.end_offsets, strict=True)
+            for v, offset in zip(self.constants.nodes, read.end_offsets, strict=True)
             if offset >= end or v in before.caught_up
         ]
         voters = rules.voters_of(read)
-        caught_up = tuple([v for v in at_end if v not in voters])
-        return replace(read, quorum=quorum, caught_up=caught_up)
+        return replace(read, caught_up=tuple([v for v in at_end if v not in voters]))
 
     def opened(
         self, n: int, before: VoterRow, outcome: QuorumOutcome
     ) -> tuple[VoterRow, tuple[Any, ...]]:
         """V22. What a new leader has: its first record, and the set. With what it sends."""
         now = self.noted(before, outcome.row)
-        opens = now.quorum.role == "Leader" and self.rules.writes_bootstrap_set(now)
+        opens = now.role == "Leader" and self.rules.writes_bootstrap_set(now)
         under = self.in_force(now)
-        if not opens or under.leads_same_epoch(before.quorum, now.quorum):
+        if not opens or under.leads_same_epoch(before, now):
             return now, outcome.sent
         voters = self.rules.voters_of(now)
-        entry = VotersEntry(now.quorum.epoch, VOTERS_RECORD, voters, ())
-        longer = replace(now.quorum, log=(*now.quorum.log, entry))
-        written = under.finish(n, now.quorum, longer)
+        entry = VotersEntry(now.epoch, VOTERS_RECORD, voters, ())
+        longer = replace(now, log=(*now.log, entry))
+        written = under.finish(n, now, longer)
         return self.noted(now, written.row), quorum.canonical((*outcome.sent, *written.sent))
 
     def after(self, n: int, before: VoterRow, outcome: QuorumOutcome) -> Outcome:
         """Take the high watermark, the change it completes and a leaving leader as one step."""
         now, sent = self.opened(n, before, outcome)
-        waits = now.change >= now.quorum.high_watermark
+        waits = now.change >= now.high_watermark
         done = now if waits else replace(now, change=UNDEFINED)
         if not self.rules.leaves_after_removal(n, now):
             return Outcome(done, sent, outcome.ignored)
-        left = self.in_force(now).resign(n, now.quorum)
+        left = self.in_force(now).resign(n, done)
         sent = quorum.canonical((*sent, *left.sent))
         return Outcome(self.noted(done, left.row), sent, outcome.ignored)
 
     def _taken(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
         """A step of the quorum under the set in force."""
-        outcome = self.in_force(row).step(n, row.quorum, input)
+        outcome = self.in_force(row).step(n, row, input)
         return None if outcome is None else self.after(n, row, outcome)
 
     def counted(self, n: int, row: VoterRow) -> tuple[int, ...]:
@@ -185,7 +182,7 @@ class VoterHandlers:
 
     def _counting(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
         """A step of the quorum that may commit, under the set of whom a majority does."""
-        outcome = self._of(self.counted(n, row)).step(n, row.quorum, input)
+        outcome = self._of(self.counted(n, row)).step(n, row, input)
         return None if outcome is None else self.after(n, row, outcome)
 
     def refuse(self, row: VoterRow, reason: str) -> Outcome:
@@ -200,7 +197,7 @@ class VoterHandlers:
         self, n: int, row: VoterRow, input: quorum.RequestTimeout
     ) -> Outcome | None:
         """What was asked in place of records is asked no longer."""
-        if row.asks and input.peer == row.quorum.leader:
+        if row.asks and input.peer == row.leader:
             row = replace(row, asks="")
         return self._taken(n, row, input)
 
@@ -208,7 +205,7 @@ class VoterHandlers:
 
     def handle_election_timeout(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
         """V13. The timers of elections run for voters, and end terms for all."""
-        if not self.rules.may_stand(n, row) and row.quorum.role != "Resigned":
+        if not self.rules.may_stand(n, row) and row.role != "Resigned":
             return None
         return self._taken(n, row, input)
 
@@ -217,19 +214,19 @@ class VoterHandlers:
 
     def handle_check_quorum_timeout(self, n: int, row: VoterRow, input: Any) -> Outcome | None:
         """Q15, V20."""
-        if row.quorum.role != "Leader" or not self.rules.check_quorum_binds(n, row):
+        if row.role != "Leader" or not self.rules.check_quorum_binds(n, row):
             return None
-        return self.after(n, row, self.in_force(row).resign(n, row.quorum))
+        return self.after(n, row, self.in_force(row).resign(n, row))
 
     def handle_fetch_response(self, n: int, row: VoterRow, m: FetchResponse) -> Outcome | None:
         """V21, V25. Whoever asks for something else waits for no records."""
-        if row.asks and m.source == row.quorum.leader:
+        if row.asks and m.source == row.leader:
             return self.refuse(row, "NotAwaited")
-        outcome = self.in_force(row).step(n, row.quorum, m)
+        outcome = self.in_force(row).step(n, row, m)
         if outcome is None:
             return None
         if n not in self.rules.voters_of(row) and not self.rules.flushes_as_observer(row):
-            flushed = min(row.quorum.flushed, len(outcome.row.log))
+            flushed = min(row.flushed, len(outcome.row.log))
             outcome = replace(outcome, row=replace(outcome.row, flushed=flushed))
         return self.after(n, row, outcome)
 
@@ -237,12 +234,12 @@ class VoterHandlers:
         self, n: int, row: VoterRow, input: FetchFromBootstrap
     ) -> Outcome | None:
         """V25. Who is no voter and hears from no leader asks any other node."""
-        if n in self.rules.voters_of(row) or row.quorum.role not in ("Unattached", "Follower"):
+        if n in self.rules.voters_of(row) or row.role not in ("Unattached", "Follower"):
             return None
         at = self.constants.nodes.index(input.peer)
-        if input.peer == n or row.quorum.connections[at] != READY:
+        if input.peer == n or row.connections[at] != READY:
             return None
-        asked = self.in_force(row).finish_asking(n, row.quorum, row.quorum, (), (input.peer,))
+        asked = self.in_force(row).finish_asking(n, row, row, (), (input.peer,))
         return self.after(n, row, asked)
 
     # --- Changes: V14 to V19. Whoever asks is told by `ignored` what Kafka answers; the decision
@@ -260,20 +257,19 @@ class VoterHandlers:
 
         timed: the timer of a change runs from here.
         """
-        before = row.quorum
         if timed:
-            row = replace(row, change=len(before.log))
+            row = replace(row, change=len(row.log))
         moved = self.rules.moved_after(row, voters, told)
-        entry = VotersEntry(before.epoch, VOTERS_RECORD, voters, moved)
-        longer = replace(before, log=(*before.log, entry))
-        return self.after(n, row, self.in_force(row).finish(n, before, longer))
+        entry = VotersEntry(row.epoch, VOTERS_RECORD, voters, moved)
+        longer = replace(row, log=(*row.log, entry))
+        return self.after(n, row, self.in_force(row).finish(n, row, longer))
 
     def _change(
         self, n: int, row: VoterRow, node: int, refused: Refusal, told: tuple[int, ...] = ()
     ) -> Outcome | None:
-        if not is_running(row.quorum):
+        if not is_running(row):
             return None
-        if row.quorum.role != "Leader":
+        if row.role != "Leader":
             return self.refuse(row, "NotLeader")
         if refused:
             return self.refuse(row, refused)
@@ -296,30 +292,29 @@ class VoterHandlers:
     # --- What a follower asks its leader for by itself, in place of records: V17, V24.
 
     def leader_request(self, n: int, row: VoterRow) -> UpdateVoterRequest | AddVoterRequest:
-        leader = row.quorum.leader
+        leader = row.leader
         if row.asks == "AddVoter":
             return AddVoterRequest(n, leader, n, row.moved)
-        return UpdateVoterRequest(n, leader, row.quorum.epoch, row.moved)
+        return UpdateVoterRequest(n, leader, row.epoch, row.moved)
 
     def ask(self, n: int, row: VoterRow, what: Asks) -> Outcome:
         """Whatever was in flight to the leader is given up for it."""
-        connections = [*row.quorum.connections]
-        connections[self.constants.nodes.index(row.quorum.leader)] = AWAITING
-        waiting = replace(row.quorum, connections=tuple(connections))
-        asking = replace(row, quorum=waiting, asks=what)
+        connections = [*row.connections]
+        connections[self.constants.nodes.index(row.leader)] = AWAITING
+        asking = replace(row, connections=tuple(connections), asks=what)
         return Outcome(asking, (self.leader_request(n, asking),), "")
 
     def handle_update_voter_timeout(
         self, n: int, row: VoterRow, input: UpdateVoterTimeout
     ) -> Outcome | None:
-        if row.quorum.role != "Follower" or not self.rules.updates_voter(n, row):
+        if row.role != "Follower" or not self.rules.updates_voter(n, row):
             return None
         return self.ask(n, row, "UpdateVoter")
 
     def handle_auto_join_timeout(
         self, n: int, row: VoterRow, input: AutoJoinTimeout
     ) -> Outcome | None:
-        follows = self.constants.auto_join and row.quorum.role == "Follower"
+        follows = self.constants.auto_join and row.role == "Follower"
         if not follows or not self.rules.joins_by_itself(n, row):
             return None
         return self.ask(n, row, "AddVoter")
@@ -330,14 +325,14 @@ class VoterHandlers:
         """The leader's answer, in the step that decides."""
         if outcome is None:
             return None
-        after = outcome.row.quorum
+        after = outcome.row
         answer = of(n, m.source, error, after.epoch, after.leader, m)
         return Outcome(outcome.row, quorum.canonical((*outcome.sent, answer)), "")
 
     def handle_add_voter_request(self, n: int, row: VoterRow, m: AddVoterRequest) -> Outcome | None:
         """V15, V24. Answered when it is in the log (ackWhenCommitted = false)."""
         refused = self.rules.add_refused(row, m.voter)
-        leads = row.quorum.role == "Leader"
+        leads = row.role == "Leader"
         error: Any = (refused or "NONE") if leads else "NOT_LEADER_OR_FOLLOWER"
         told = (m.voter,) if m.moved else ()
         changed = self._change(n, row, m.voter, refused, told)
@@ -352,7 +347,7 @@ class VoterHandlers:
         that anybody waits for.
         """
         asked = quorum.FetchRequest(m.source, m.destination, m.epoch, 0, 0)
-        error: Any = self.in_force(row).rules.fetch_request_error(row.quorum, asked)
+        error: Any = self.in_force(row).rules.fetch_request_error(row, asked)
         if error == "NONE":
             error = self.rules.update_refused(row, m.source) or "NONE"
         done = self.refuse(row, "")
@@ -369,13 +364,13 @@ class VoterHandlers:
         if not row.asks or m.request != self.leader_request(n, row):
             return self.refuse(row, "NotAwaited")
         under = self.in_force(row)
-        in_flight = under.request_in_flight(n, row.quorum, m.source)
+        in_flight = under.request_in_flight(n, row, m.source)
         heard = replace(row, asks="", has_updated_leader=row.has_updated_leader or updated)
         received = under.receive_response(
             n,
-            row.quorum,
+            heard,
             replace(m, request=in_flight),
-            lambda answered: under.finish(n, row.quorum, answered),
+            lambda answered: under.finish(n, heard, answered),
         )
         return self.after(n, heard, received)
 
@@ -394,9 +389,9 @@ class VoterHandlers:
     def handle_upgrade_kraft_version(
         self, n: int, row: VoterRow, input: UpgradeKraftVersion
     ) -> Outcome | None:
-        if not is_running(row.quorum):
+        if not is_running(row):
             return None
-        if row.quorum.role != "Leader":
+        if row.role != "Leader":
             return self.refuse(row, "NotLeader")
         if refused := self.rules.upgrade_refused(n, row):
             return self.refuse(row, refused)
@@ -407,27 +402,36 @@ class VoterHandlers:
     # --- Crash and restart: what was read of the log is forgotten, and is read again.
 
     def handle_crash(self, n: int, row: VoterRow, input: quorum.Crash) -> Outcome | None:
-        down = self.in_force(row).step(n, row.quorum, input)
+        down = self.in_force(row).step(n, row, input)
         if down is None:
             return None
-        assert isinstance(down.row, QuorumRow), "made from one"
-        row = VoterRow(down.row, row.history[:1], 0, (), UNDEFINED, row.moved)
-        return Outcome(row, down.sent, down.ignored)
+        assert isinstance(down.row, VoterRow), "made from one"
+        forgets = replace(
+            down.row,
+            history=row.history[:1],
+            history_end=0,
+            caught_up=(),
+            change=UNDEFINED,
+            asks="",
+            has_updated_leader=False,
+            heard=(),
+        )
+        return Outcome(forgets, down.sent, down.ignored)
 
     def handle_restart(self, n: int, row: VoterRow, input: quorum.Restart) -> Outcome | None:
-        read = self.rules.history_after_append(row, row.quorum)
+        read = self.rules.history_after_append(row, row)
         return self._taken(n, with_history(row, read), input)
 
     def handle_change_listeners(
         self, n: int, row: VoterRow, input: ChangeListeners
     ) -> Outcome | None:
         """V17. It will come back with other listeners."""
-        may = self.constants.listeners_change and row.quorum.role == "Down"
+        may = self.constants.listeners_change and row.role == "Down"
         return self.refuse(replace(row, moved=True), "") if may and not row.moved else None
 
     def handle_replace_disk(self, n: int, row: VoterRow, input: ReplaceDisk) -> Outcome | None:
         """V10. It is a node of its own, which only observes; its voter is down as before."""
-        if row.quorum.role != "Down":
+        if row.role != "Down":
             return None
         if not self.rules.may_return_empty(row):
             return self.refuse(row, "INVALID_VOTER_KEY")

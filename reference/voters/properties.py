@@ -14,7 +14,7 @@ from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
 from kraftcheck.reference.kit.properties import Declared, Invariant
 from kraftcheck.reference.kit.protocol import HISTORY, Property
 from kraftcheck.reference.quorum import properties as quorum
-from kraftcheck.reference.quorum.types import Row, is_running
+from kraftcheck.reference.quorum.types import is_running
 from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Constants,
@@ -28,11 +28,6 @@ Rows: TypeAlias = Mapping[int, VoterRow]
 Voters: TypeAlias = tuple[int, ...]
 
 
-def rows_of_quorum(rows: Mapping[int, Any]) -> dict[int, Row]:
-    """The same nodes, as the quorum knows them."""
-    return {n: row.quorum for n, row in rows.items() if n != HISTORY}
-
-
 def committed_next(
     constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
 ) -> VotersLog:
@@ -42,7 +37,7 @@ def committed_next(
     """
     known: VotersLog = before[HISTORY] or ()
     for n in constants.nodes:
-        row = after[n].quorum
+        row = after[n]
         if row.role in ("Leader", "Resigned") and row.high_watermark > len(known):
             known = row.log[: row.high_watermark]
     return known
@@ -79,12 +74,12 @@ def known_voters(row: VoterRow) -> Voters:
 
 def supporters(rows: Rows, m: int) -> set[int]:
     """Who could vote for m: voters of m's set whose logs are no longer."""
-    log = rows[m].quorum.log
-    return {q for q in known_voters(rows[m]) if at_least_as_long(log, rows[q].quorum.log)}
+    log = rows[m].log
+    return {q for q in known_voters(rows[m]) if at_least_as_long(log, rows[q].log)}
 
 
 def leaders(rows: Rows) -> Iterator[tuple[int, VoterRow]]:
-    return ((n, row) for n, row in rows.items() if row.quorum.role == "Leader")
+    return ((n, row) for n, row in rows.items() if row.role == "Leader")
 
 
 _property = Declared("constants", "before", "after", "committed")
@@ -99,7 +94,7 @@ def _of_quorum(check: Callable[..., str | None]) -> None:
 
     def checked(before: Rows, after: Rows, committed: VotersLog) -> str | None:
         history = quorum.QuorumHistory({}, committed)
-        return own.check(rows_of_quorum(before), rows_of_quorum(after), history)
+        return own.check(before, after, history)
 
     checked.__name__, checked.__doc__ = check.__name__, check.__doc__
     _property(own.kind)(checked)
@@ -125,7 +120,7 @@ def adjacent_sets(constants: Constants, after: Rows) -> str | None:
     Misses: the wrong voter, and a change without a record.
     """
     for n, row in after.items():
-        sets = sets_of(constants, row.quorum.log)
+        sets = sets_of(constants, row.log)
         for one, two in pairwise(sets):
             if len({*one.voters} ^ {*two.voters}) > 1:
                 return f"the log of node {n} goes from voters {one.voters} to {two.voters}"
@@ -141,7 +136,7 @@ def one_change_at_a_time(after: Rows, committed: VotersLog) -> str | None:
     Misses: logs of nodes that do not lead, and changes that are each committed but too fast.
     """
     for n, row in leaders(after):
-        above = row.quorum.log[max(len(committed), row.quorum.high_watermark) :]
+        above = row.log[max(len(committed), row.high_watermark) :]
         if sum(entry.value == VOTERS_RECORD for entry in above) > 1:
             return f"leader {n} has two sets that are not committed"
     return None
@@ -161,8 +156,8 @@ def history_sound(constants: Constants, after: Rows) -> str | None:
     Misses: a log with wrong sets.
     """
     for n, row in after.items():
-        read = known_to(constants, n, sets_of(constants, row.quorum.log))
-        if is_running(row.quorum) and row.history != read:
+        read = known_to(constants, n, sets_of(constants, row.log))
+        if is_running(row) and row.history != read:
             return f"node {n} takes {known_voters(row)} for its voters, not those of its log"
     return None
 
@@ -174,8 +169,8 @@ def voters_are_known(after: Rows) -> str | None:
     Misses: a set that is not the one of the bootstrap snapshot.
     """
     for n, row in after.items():
-        told = any(entry.value != LEADER_CHANGE for entry in row.quorum.log)
-        if is_running(row.quorum) and told and not known_voters(row):
+        told = any(entry.value != LEADER_CHANGE for entry in row.log)
+        if is_running(row) and told and not known_voters(row):
             return f"node {n} has records, and knows no voters"
     return None
 
@@ -188,10 +183,10 @@ def committed_sets_one_line(constants: Constants, after: Rows, committed: Voters
     """
     line = sets_of(constants, committed)
     for n, row in after.items():
-        end = max(row.quorum.high_watermark, 0)
+        end = max(row.high_watermark, 0)
         known = tuple([each for each in row.history if each.offset < end])
         settled = tuple([each for each in line if each.offset < end])
-        if is_running(row.quorum) and known != known_to(constants, n, settled):
+        if is_running(row) and known != known_to(constants, n, settled):
             return f"node {n} knows other committed sets below its high watermark {end}"
     return None
 
@@ -205,7 +200,7 @@ def no_disjoint_majorities(after: Rows) -> str | None:
     Misses: majorities that share a node that has forgotten its vote; possible votes are checked,
     not actual ones.
     """
-    able = [n for n, row in after.items() if is_running(row.quorum) and n in known_voters(row)]
+    able = [n for n, row in after.items() if is_running(row) and n in known_voters(row)]
     for m in able:
         for n in able:
             ours, theirs = supporters(after, m), supporters(after, n)
@@ -227,9 +222,9 @@ def committed_survives(constants: Constants, after: Rows, committed: VotersLog) 
     holders = [
         n
         for n, row in after.items()
-        if row.quorum.flushed >= len(committed) and is_prefix_of(committed, row.quorum.log)
+        if row.flushed >= len(committed) and is_prefix_of(committed, row.log)
     ]
-    logs = [row.quorum.log for row in after.values() if is_prefix_of(committed, row.quorum.log)]
+    logs = [row.log for row in after.values() if is_prefix_of(committed, row.log)]
     if any(is_majority_of(holders, last_voters(constants, log)) for log in (committed, *logs)):
         return None
     end = len(committed)
@@ -244,9 +239,9 @@ def would_be_voter_flushed(constants: Constants, after: Rows) -> str | None:
     Misses: a node in a later epoch than the leader.
     """
     for leader, row in leaders(after):
-        for n, offset in zip(constants.nodes, row.quorum.end_offsets, strict=True):
-            other = after[n].quorum
-            if other.epoch <= row.quorum.epoch and offset > other.flushed:
+        for n, offset in zip(constants.nodes, row.end_offsets, strict=True):
+            other = after[n]
+            if other.epoch <= row.epoch and offset > other.flushed:
                 return f"leader {leader} counts node {n} at {offset}, which flushed {other.flushed}"
     return None
 
@@ -259,7 +254,7 @@ def removed_leader_resigns(constants: Constants, after: Rows) -> str | None:
     Misses: a leader that resigns too early, or has committed nothing.
     """
     for n, row in leaders(after):
-        log, end = row.quorum.log, row.quorum.high_watermark
+        log, end = row.log, row.high_watermark
         known = last_voters(constants, log), last_voters(constants, log[: max(end, 0)])
         if end > 0 and not any(n in voters for voters in known):
             return f"node {n} leads, and is none of the committed voters {known[1]}"
@@ -275,7 +270,7 @@ def updates_stay(constants: Constants, after: Rows) -> str | None:
     if not constants.listeners_change:
         return None
     for n, row in after.items():
-        sets = [entry for entry in row.quorum.log if entry.value == VOTERS_RECORD]
+        sets = [entry for entry in row.log if entry.value == VOTERS_RECORD]
         for one, two in pairwise(sets):
             if lost := {*one.moved} & {*two.voters} - {*two.moved}:
                 return f"the log of node {n} forgets the listeners of voters {sorted(lost)}"
@@ -290,7 +285,7 @@ def removed_stays_out(constants: Constants, after: Rows) -> str | None:
     """
     for n, row in after.items():
         if row.asks == "AddVoter":
-            sets = sets_of(constants, row.quorum.log)
+            sets = sets_of(constants, row.log)
             if any(n in each.voters for each in sets):
                 return f"node {n} was removed, and asks to be a voter"
     return None
@@ -309,19 +304,19 @@ def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | No
     Misses: a voter that lags right after, and a change that is wrongly refused.
     """
     for n, row in leaders(after):
-        was, log = before[n], row.quorum.log
-        leads_on = was.quorum.role == "Leader" and len(log) > len(was.quorum.log)
+        was, log = before[n], row.log
+        leads_on = was.role == "Leader" and len(log) > len(was.log)
         if not leads_on or log[-1].value != VOTERS_RECORD:
             continue
-        [*_, last] = sets = sets_of(constants, was.quorum.log)
-        known = was.quorum.high_watermark
+        [*_, last] = sets = sets_of(constants, was.log)
+        known = was.high_watermark
         if constants.kraft_version == 0 and len(sets) == 1:
             unheard = {*last.voters} - {n, *[each.node for each in was.heard]}
             if unheard:
                 return f"leader {n} upgrades, and has not heard of {sorted(unheard)}"
         if log[-1].voters == last.voters:
             continue
-        if not was.quorum.epoch_start < known > last.offset:
+        if not was.epoch_start < known > last.offset:
             return f"leader {n} changes the voters before it has committed what it must"
         if not {*log[-1].voters} - {*last.voters} <= {*was.caught_up}:
             return f"leader {n} adds a voter that was not at the end of its log"

@@ -50,9 +50,9 @@ CONTROLLER_KIND: Final = NodeKind(
     row=VoterRow,
     inputs=INPUTS,
     initial=initial_voter_row,
-    is_running=lambda row: is_running(row.quorum),
+    is_running=is_running,
     running="Running",
-    role=lambda row: str(row.quorum.role),
+    role=lambda row: str(row.role),
 )
 UNFORMATTED_KIND: Final = CONTROLLER_KIND._replace(
     name="unformatted-controller",
@@ -71,29 +71,28 @@ def _local(constants: Constants, node: int, row: VoterRow) -> Iterator[Input]:
     No crash takes a set that was in force: Kafka flushes what it appends before it hears of
     anything (KafkaRaftClient.maybeAppendBatches), so nothing is counted by a set that may go.
     """
-    quorum = row.quorum
-    if quorum.role == "Down":
+    if row.role == "Down":
         yield from (Restart(), ReplaceDisk())
         if constants.listeners_change:
             yield ChangeListeners()
-    if not is_running(quorum):
+    if not is_running(row):
         return
-    least = max(quorum.flushed, row.history[-1].offset + 1)
-    yield from (Crash(keep) for keep in range(least, len(quorum.log) + 1))
+    least = max(row.flushed, row.history[-1].offset + 1)
+    yield from (Crash(keep) for keep in range(least, len(row.log) + 1))
     yield from (ElectionTimeout(), FetchTimeout(), Flush())
     peers = [peer for peer in constants.nodes if peer != node]
-    for peer, connection in zip(constants.nodes, quorum.connections, strict=True):
+    for peer, connection in zip(constants.nodes, row.connections, strict=True):
         if connection != READY:
             yield RequestTimeout(peer)
-    if quorum.role in ("Unattached", "Follower"):
+    if row.role in ("Unattached", "Follower"):
         yield from map(FetchFromBootstrap, peers)
-    yield from map(FetchMaxWait, quorum.parked)
-    if quorum.role == "Leader":
+    yield from map(FetchMaxWait, row.parked)
+    if row.role == "Leader":
         yield from (BeginQuorumEpochTimeout(), CheckQuorumTimeout(), Resign())
         yield from map(AddVoter, constants.nodes)
         yield from map(RemoveVoter, constants.nodes)
-        if len(quorum.log) < LONGEST:
-            yield Append(len(quorum.log) + 1)
+        if len(row.log) < LONGEST:
+            yield Append(len(row.log) + 1)
     yield VoterChangeTimeout()
     if constants.auto_join:
         yield AutoJoinTimeout()

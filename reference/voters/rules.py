@@ -14,7 +14,6 @@ from kraftcheck.reference.voters.types import (
     VOTERS_RECORD,
     Constants,
     History,
-    QuorumRow,
     Refusal,
     VoterRow,
     VotersAt,
@@ -57,7 +56,7 @@ class VoterRules:
     def moved_of(self, row: VoterRow) -> tuple[int, ...]:
         """V17. Whom the set in force has with other listeners than at first."""
         offset = row.history[-1].offset
-        return () if offset == UNDEFINED else row.quorum.log[offset].moved
+        return () if offset == UNDEFINED else row.log[offset].moved
 
     def kraft_version_of(self, row: VoterRow) -> int:
         """V23.
@@ -77,10 +76,10 @@ class VoterRules:
         """
         return bool(self.constants.unformatted) and row.history[-1].offset == UNDEFINED
 
-    def history_after_append(self, row: VoterRow, quorum: QuorumRow) -> Read:
+    def history_after_append(self, row: VoterRow, after: VoterRow) -> Read:
         """V11. What the node's log has now has been read."""
-        read = sets_in(quorum.log, row.history_end)
-        return Read(row.history + read, max(row.history_end, len(quorum.log)))
+        read = sets_in(after.log, row.history_end)
+        return Read(row.history + read, max(row.history_end, len(after.log)))
 
     def history_after_truncation(self, row: VoterRow, offset: int) -> Read:
         """V11. Sets at or above the offset go, and what is appended there is read again."""
@@ -123,11 +122,11 @@ class VoterRules:
 
     def own_epoch_committed(self, row: VoterRow) -> bool:
         """V14. A record of the leader's own epoch is committed (Ongaro, 2015)."""
-        return row.quorum.high_watermark != UNDEFINED
+        return row.high_watermark != UNDEFINED
 
     def last_set_committed(self, row: VoterRow) -> bool:
         """V14. No set of the log is still to be committed."""
-        return row.history[-1].offset < max(row.quorum.high_watermark, 0)
+        return row.history[-1].offset < max(row.high_watermark, 0)
 
     def change_refused(self, row: VoterRow) -> Refusal:
         """V14. Why no change is begun now; empty: one may be."""
@@ -222,5 +221,5 @@ class VoterRules:
 
     def leaves_after_removal(self, n: int, row: VoterRow) -> bool:
         """V20. A leader that is no voter leads on until that is committed."""
-        outside = row.quorum.role == "Leader" and n not in self.voters_of(row)
+        outside = row.role == "Leader" and n not in self.voters_of(row)
         return outside and self.last_set_committed(row)

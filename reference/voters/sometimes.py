@@ -46,21 +46,21 @@ def leader_removes_itself(node: int, before: VoterRow, after: VoterRow) -> bool:
 @sometimes(AddVoter, RemoveVoter)
 def change_is_asked_for_while_one_is_under_way(before: VoterRow) -> bool:
     """A leader is asked for a change while an earlier one is not committed."""
-    leads = before.quorum.role == "Leader"
-    return leads and before.history[-1].offset >= max(0, before.quorum.high_watermark)
+    leads = before.role == "Leader"
+    return leads and before.history[-1].offset >= max(0, before.high_watermark)
 
 
 @sometimes(FetchResponse)
 def follower_takes_back_a_set(before: VoterRow, after: VoterRow) -> bool:
     """A follower cuts its log below the last set of voters that it had read."""
-    return len(after.quorum.log) <= before.history[-1].offset
+    return len(after.log) <= before.history[-1].offset
 
 
 @sometimes(FetchRequest)
 def removed_leader_commits_its_removal(node: int, before: VoterRow, after: VoterRow) -> bool:
     """A leader that is no voter any more commits the set without it."""
     offset = before.history[-1].offset
-    was, now = before.quorum.high_watermark, after.quorum.high_watermark
+    was, now = before.high_watermark, after.high_watermark
     return node not in _last(before) and was <= offset < now
 
 
@@ -79,14 +79,14 @@ def leader_of_a_set_unknown_announces_itself(before: VoterRow, input: Any) -> bo
 @sometimes(Crash)
 def leader_crashes_with_a_change_under_way(before: VoterRow) -> bool:
     """A leader crashes while its last set of voters is not committed."""
-    leads = before.quorum.role == "Leader"
-    return leads and before.history[-1].offset >= max(0, before.quorum.high_watermark)
+    leads = before.role == "Leader"
+    return leads and before.history[-1].offset >= max(0, before.high_watermark)
 
 
 @sometimes(ReplaceDisk)
 def disk_with_records_is_replaced(before: VoterRow) -> bool:
     """An empty disk comes under the id of a controller that is down and has records."""
-    return before.quorum.role == "Down" and bool(before.quorum.log)
+    return before.role == "Down" and bool(before.log)
 
 
 @sometimes(VoterChangeTimeout)
@@ -110,8 +110,8 @@ def controller_joins_by_itself(before: VoterRow, after: VoterRow) -> bool:
 @sometimes(UpdateVoterRequest)
 def voter_tells_of_other_listeners(before: VoterRow, after: VoterRow) -> bool:
     """A leader appends a set in which a voter has other listeners."""
-    longer = len(after.quorum.log) > len(before.quorum.log)
-    return longer and bool(after.quorum.log[-1].moved)
+    longer = len(after.log) > len(before.log)
+    return longer and bool(after.log[-1].moved)
 
 
 @sometimes(UpgradeKraftVersion)

@@ -49,7 +49,7 @@ class Constants(msgspec.Struct, frozen=True, tag="voters", tag_field="protocol")
     kraft_version: int = 1
     """0 or 1, that of the bootstrap set (V23)."""
     auto_join: bool = False
-    """As Kafka's controller.quorum.auto.join.enable (V24)."""
+    """As Kafka's controller.auto.join.enable (V24)."""
     listeners_change: bool = False
     """Whether a controller may come back with other listeners (V17)."""
     unformatted: SetOf[Node] = ()
@@ -93,17 +93,10 @@ class Heard(msgspec.Struct, frozen=True, gc=False, array_like=True):
 Asks: TypeAlias = Literal["", "UpdateVoter", "AddVoter"]
 
 
-class QuorumRow(Row, frozen=True, gc=False, cache_hash=True):
-    """The row of the quorum, with sets of voters in its log."""
+class VoterRow(Row, frozen=True, gc=False, cache_hash=True):
+    """The whole state of a controller: the row of the quorum, and what it knows of voters."""
 
     log: VotersLog
-
-
-class VoterRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """The whole state of a controller. The hash is kept, because steps are memoised by row."""
-
-    quorum: QuorumRow
-    """Its functions are of all nodes."""
     history: History
     """Volatile: the sets that were read from the log, the bootstrap set first."""
     history_end: int
@@ -112,13 +105,13 @@ class VoterRow(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Leader: who is no voter and was at the end of its log in this epoch, sorted."""
     change: int
     """Leader: the offset of the change whose timer runs, or -1."""
-    moved: bool = False
+    moved: bool
     """Durable: it has other listeners than at first (V17)."""
-    asks: Asks = ""
+    asks: Asks
     """Follower: what it asks its leader for in place of records."""
-    has_updated_leader: bool = False
+    has_updated_leader: bool
     """Follower: its leader has heard of it by UpdateVoter."""
-    heard: SetOf[Heard] = ()
+    heard: SetOf[Heard]
     """Leader: of whom it has heard by UpdateVoter in this epoch, under kraft.version 0, sorted."""
 
 
@@ -146,9 +139,13 @@ def initial_voter_row(constants: Constants, n: int | None = None) -> VoterRow:
     known = () if n in constants.unformatted else constants.first_voters
     first = initial_row(in_force(constants, constants.nodes))
     return VoterRow(
-        quorum=QuorumRow(**msgspec.structs.asdict(first)),
+        **msgspec.structs.asdict(first),
         history=(VotersAt(UNDEFINED, known),),
         history_end=0,
         caught_up=(),
         change=UNDEFINED,
+        moved=False,
+        asks="",
+        has_updated_leader=False,
+        heard=(),
     )

@@ -13,9 +13,9 @@ VARIABLES
   rows,        \* rows[n]: the whole state of node n
   committed    \* the longest prefix that any leader's high watermark covered
 
-P == INSTANCE VoterProperties WITH rows <- [n \in Nodes |-> rows[n].voter]
+P == INSTANCE VoterProperties
 
-CommittedAfter(old, newRows) == P!CommittedAfter(old, [n \in Nodes |-> newRows[n].voter])
+CommittedAfter(old, newRows) == P!CommittedAfter(old, newRows)
 
 NoIllegalState == P!NoIllegalState
 ElectionSafety == P!ElectionSafety
@@ -39,7 +39,7 @@ Ends(n) == {s.endOffset : s \in rows[n].snapshots}
 (* The offset of the set in force at the end of the latest snapshot.        *)
 OldestKnown(n) ==
   LET end == IF Ends(n) = {} THEN 0 ELSE CHOOSE e \in Ends(n) : \A f \in Ends(n) : f <= e
-      sets == P!SetsOf(rows[n].voter.quorum.log)
+      sets == P!SetsOf(rows[n].log)
       offsets == {sets[i].offset : i \in DOMAIN sets}
       below == {o \in offsets : o < end \/ o = Undefined}
   IN CHOOSE o \in below : \A p \in below : p <= o
@@ -48,8 +48,8 @@ OldestKnown(n) ==
 (* its log. Misses: a log with wrong sets.                                  *)
 HistorySound ==
   \A n \in Nodes : Running(rows[n]) =>
-    rows[n].voter.history =
-      SelectSeq(P!SetsOf(rows[n].voter.quorum.log), LAMBDA set : set.offset >= OldestKnown(n))
+    rows[n].history =
+      SelectSeq(P!SetsOf(rows[n].log), LAMBDA set : set.offset >= OldestKnown(n))
 
 (* All nodes know the same committed voter sets, from their latest snapshot *)
 (* to their high watermark. Misses: a committed set that no node knows to   *)
@@ -58,10 +58,10 @@ CommittedSetsOneLine ==
   LET line == P!SetsOf(committed)
       settled(n, sets) ==
         SelectSeq(sets, LAMBDA set :
-          /\ set.offset < MaxOf(rows[n].voter.quorum.highWatermark, 0)
+          /\ set.offset < MaxOf(rows[n].highWatermark, 0)
           /\ set.offset >= OldestKnown(n))
   IN \A n \in Nodes :
-       Running(rows[n]) => settled(n, rows[n].voter.history) = settled(n, line)
+       Running(rows[n]) => settled(n, rows[n].history) = settled(n, line)
 
 -----------------------------------------------------------------------------
 (* Snapshots.                                                               *)
@@ -85,7 +85,7 @@ LogStartCovered ==
   \A n \in Nodes :
     rows[n].logStart > 0 =>
       /\ rows[n].logStart \in Ends(n)
-      /\ Running(rows[n]) => rows[n].logStart <= Len(rows[n].voter.quorum.log)
+      /\ Running(rows[n]) => rows[n].logStart <= Len(rows[n].log)
 
 (* A controller's state is the one of the committed records that it has     *)
 (* read, whether it leads, led, or began with a snapshot (V29). Misses:     *)
@@ -110,6 +110,6 @@ LoadsCommittedStep ==
         loads == /\ Running(before) /\ before.download # NoId
                  /\ Running(after) /\ after.logStart > before.logStart
                  /\ after.snapshots # before.snapshots /\ after.download = NoId
-    IN loads => /\ before.voter.quorum.role = "Follower"
-                /\ after.voter.quorum.log = Prefix(committed, after.logStart)
+    IN loads => /\ before.role = "Follower"
+                /\ after.log = Prefix(committed, after.logStart)
 =============================================================================

@@ -22,8 +22,7 @@ NoSnapshot == [endOffset |-> Undefined, epoch |-> Undefined, records |-> <<>>]
 
 IdOf(snapshot) == [endOffset |-> snapshot.endOffset, epoch |-> snapshot.epoch]
 
-LogOfRow(row) == row.voter.quorum.log
-LastEpochOf(row) == LatestEpoch(row.voter.quorum.epochCache)
+LastEpochOf(row) == LatestEpoch(row.epochCache)
 
 (* V30.  Control records are not for the controller.                        *)
 Data(log) == SelectSeq(log, LAMBDA entry : entry.value > 0)
@@ -37,12 +36,12 @@ Earliest(snapshots) == CHOOSE s \in snapshots : \A t \in snapshots : s.endOffset
 
 (* V2.  Of what is committed, and not below the start of the log.           *)
 SnapshotAllowed(row, end) ==
-  /\ end > 0 /\ row.logStart <= end /\ end <= row.voter.quorum.highWatermark
+  /\ end > 0 /\ row.logStart <= end /\ end <= row.highWatermark
   /\ \A s \in row.snapshots : s.endOffset # end
 
 (* V1.  The end is the offset after the last record that is in it.          *)
 SnapshotTaken(row, end) ==
-  [endOffset |-> end, epoch |-> LogOfRow(row)[end].epoch, records |-> Prefix(LogOfRow(row), end)]
+  [endOffset |-> end, epoch |-> row.log[end].epoch, records |-> Prefix(row.log, end)]
 
 (* V2.  The set that was in force at the snapshot's last record stays; it   *)
 (* is what a truncation to the snapshot's end leaves.                       *)
@@ -81,7 +80,7 @@ LogAfterSnapshot(row, snapshot) == Prefix(snapshot.records, snapshot.endOffset)
 (* V4.  A log that lost what was not flushed ends below the snapshot.       *)
 SnapshotIsAhead(row, snapshot) ==
   \/ snapshot.epoch > LastEpochOf(row)
-  \/ snapshot.epoch = LastEpochOf(row) /\ snapshot.endOffset > EndOffset(LogOfRow(row))
+  \/ snapshot.epoch = LastEpochOf(row) /\ snapshot.endOffset > EndOffset(row.log)
 
 (* V4.  A log that begins where no snapshot ends cannot be started with.    *)
 MayStart(row) ==
@@ -93,13 +92,13 @@ MayStart(row) ==
 (* V29.  A leader is active, and writes, when a record of its epoch is      *)
 (* committed.                                                               *)
 IsActive(row) ==
-  row.voter.quorum.role = "Leader" /\ row.voter.quorum.highWatermark # Undefined
+  row.role = "Leader" /\ row.highWatermark # Undefined
 
 (* A controller that has read nothing yet, or not up to the start of its    *)
 (* log, begins with its latest snapshot (V8).                               *)
 BeginsWithSnapshot(row, next) ==
   /\ row.snapshots # {} /\ (next = 0 \/ next < row.logStart)
-  /\ Latest(row.snapshots).endOffset <= row.voter.quorum.highWatermark
+  /\ Latest(row.snapshots).endOffset <= row.highWatermark
 
 (* V29.  Up to where the state of a snapshot goes: its end is exclusive.    *)
 StableAfterSnapshot(end) == end

@@ -5,7 +5,7 @@
 (* sends them to nodes that need this prefix, and loads them. All other     *)
 (* steps are those of VoterChanges. A node that is no voter is an observer. *)
 (*                                                                          *)
-(* `quorum.log` has all records of a node: those of its latest snapshot,    *)
+(* `log` has all records of a node: those of its latest snapshot,           *)
 (* and those after it. `logStart` is the start of the records that can      *)
 (* still be read one by one.                                                *)
 (*                                                                          *)
@@ -18,14 +18,13 @@
 (* (V3), what a broker makes of the metadata (V26 to V28), and what         *)
 (* VoterChanges does not model.                                             *)
 (***************************************************************************)
-EXTENDS SnapshotRules
+EXTENDS SnapshotRules, TLC
 
 V == INSTANCE VoterChanges
 InForce(Voters) == INSTANCE QuorumHandlers
 
 (***************************************************************************)
-(* The row.                                                                 *)
-(*   voter        the row of a controller whose voters change               *)
+(* The row is that of VoterChanges, and:                                    *)
 (*   bootstrap    durable: the first set, of the bootstrap checkpoint (V12) *)
 (*   logStart     where what can be read record by record begins            *)
 (*   snapshots    durable: those that are complete                          *)
@@ -39,10 +38,11 @@ InForce(Voters) == INSTANCE QuorumHandlers
 NoMachine == [next |-> 0, records |-> <<>>, stable |-> [endOffset |-> 0, records |-> <<>>]]
 
 InitialRow(n) ==
-  [voter |-> V!InitialRow(n), bootstrap |-> FirstVoters, logStart |-> 0, snapshots |-> {},
-   download |-> NoId, machine |-> NoMachine]
+  V!InitialRow(n) @@
+  [bootstrap |-> FirstVoters, logStart |-> 0, snapshots |-> {}, download |-> NoId,
+   machine |-> NoMachine]
 
-Running(row) == V!Running(row.voter)
+Running(row) == V!Running(row)
 
 -----------------------------------------------------------------------------
 (* The end of every step.                                                   *)
@@ -85,7 +85,7 @@ ReadTo(machine, log, end) ==
 (* A deposed controller returns to the committed state, and then reads all  *)
 (* committed records (V29).                                                 *)
 MachineAfter(old, new) ==
-  LET watermark == new.voter.quorum.highWatermark
+  LET watermark == new.highWatermark
       kept == IF IsActive(old) /\ ~IsActive(new)
               THEN [old.machine EXCEPT !.records = old.machine.stable.records]
               ELSE old.machine
@@ -93,22 +93,20 @@ MachineAfter(old, new) ==
                ELSE kept
   IN CASE ~StateMachines \/ ~Running(new) -> NoMachine
        [] watermark <= begun.next -> begun
-       [] OTHER -> ReadTo(begun, LogOfRow(new), watermark)
+       [] OTHER -> ReadTo(begun, new.log, watermark)
 
 (* A download ends with its role.                                           *)
 Kept(row, outcomes) ==
-  LET follows(quorum) == /\ quorum.role = "Follower" /\ quorum.epoch = row.voter.quorum.epoch
-                         /\ quorum.leader = row.voter.quorum.leader
-      with(o) == [row EXCEPT !.voter = o.row,
-                             !.download = IF follows(o.row.quorum) THEN @ ELSE NoId]
+  LET follows(now) == /\ now.role = "Follower" /\ now.epoch = row.epoch
+                      /\ now.leader = row.leader
+      with(o) == [o.row EXCEPT !.download = IF follows(o.row) THEN @ ELSE NoId]
       after(o) == [with(o) EXCEPT !.machine = MachineAfter(row, with(o))]
   IN {[row |-> after(o), sent |-> {Outgoing(after(o), m) : m \in o.sent},
        ignored |-> o.ignored] : o \in outcomes}
 
-(* A step of the quorum's that leads to this row of it.                     *)
-Finished(n, row, quorum) ==
-  Kept(row, V!Changed(n, row.voter,
-    InForce(VotersOf(row.voter))!Finish(n, row.voter.quorum, quorum, {})))
+(* A step of the quorum's that leads to this row.                           *)
+Finished(n, before, row) ==
+  Kept(before, V!Changed(n, before, InForce(VotersOf(before))!Finish(n, before, row, {})))
 
 Refuse(row, reason) == {[row |-> row, sent |-> {}, ignored |-> reason]}
 
@@ -120,35 +118,35 @@ ReadAnew(row, log, end) ==
 -----------------------------------------------------------------------------
 (* What snapshots leave as it is.                                           *)
 
-Step_HandleVoteRequest(n, row, m) == Kept(row, V!Step_HandleVoteRequest(n, row.voter, m))
-Step_HandleVoteResponse(n, row, m) == Kept(row, V!Step_HandleVoteResponse(n, row.voter, m))
+Step_HandleVoteRequest(n, row, m) == Kept(row, V!Step_HandleVoteRequest(n, row, m))
+Step_HandleVoteResponse(n, row, m) == Kept(row, V!Step_HandleVoteResponse(n, row, m))
 Step_HandleBeginQuorumEpochRequest(n, row, m) ==
-  Kept(row, V!Step_HandleBeginQuorumEpochRequest(n, row.voter, m))
+  Kept(row, V!Step_HandleBeginQuorumEpochRequest(n, row, m))
 Step_HandleBeginQuorumEpochResponse(n, row, m) ==
-  Kept(row, V!Step_HandleBeginQuorumEpochResponse(n, row.voter, m))
+  Kept(row, V!Step_HandleBeginQuorumEpochResponse(n, row, m))
 Step_HandleEndQuorumEpochRequest(n, row, m) ==
-  Kept(row, V!Step_HandleEndQuorumEpochRequest(n, row.voter, m))
+  Kept(row, V!Step_HandleEndQuorumEpochRequest(n, row, m))
 Step_HandleEndQuorumEpochResponse(n, row, m) ==
-  Kept(row, V!Step_HandleEndQuorumEpochResponse(n, row.voter, m))
-Step_HandleFetchMaxWait(n, row, input) == Kept(row, V!Step_HandleFetchMaxWait(n, row.voter, input))
-Step_HandleAppend(n, row, input) == Kept(row, V!Step_HandleAppend(n, row.voter, input))
-Step_HandleFlush(n, row, input) == Kept(row, V!Step_HandleFlush(n, row.voter, input))
+  Kept(row, V!Step_HandleEndQuorumEpochResponse(n, row, m))
+Step_HandleFetchMaxWait(n, row, input) == Kept(row, V!Step_HandleFetchMaxWait(n, row, input))
+Step_HandleAppend(n, row, input) == Kept(row, V!Step_HandleAppend(n, row, input))
+Step_HandleFlush(n, row, input) == Kept(row, V!Step_HandleFlush(n, row, input))
 Step_HandleElectionTimeout(n, row, input) ==
-  Kept(row, V!Step_HandleElectionTimeout(n, row.voter, input))
-Step_HandleFetchTimeout(n, row, input) == Kept(row, V!Step_HandleFetchTimeout(n, row.voter, input))
+  Kept(row, V!Step_HandleElectionTimeout(n, row, input))
+Step_HandleFetchTimeout(n, row, input) == Kept(row, V!Step_HandleFetchTimeout(n, row, input))
 Step_HandleBeginQuorumEpochTimeout(n, row, input) ==
-  Kept(row, V!Step_HandleBeginQuorumEpochTimeout(n, row.voter, input))
+  Kept(row, V!Step_HandleBeginQuorumEpochTimeout(n, row, input))
 Step_HandleCheckQuorumTimeout(n, row, input) ==
-  Kept(row, V!Step_HandleCheckQuorumTimeout(n, row.voter, input))
-Step_HandleResign(n, row, input) == Kept(row, V!Step_HandleResign(n, row.voter, input))
+  Kept(row, V!Step_HandleCheckQuorumTimeout(n, row, input))
+Step_HandleResign(n, row, input) == Kept(row, V!Step_HandleResign(n, row, input))
 Step_HandleRequestTimeout(n, row, input) ==
-  Kept(row, V!Step_HandleRequestTimeout(n, row.voter, input))
+  Kept(row, V!Step_HandleRequestTimeout(n, row, input))
 Step_HandleFetchFromBootstrap(n, row, input) ==
-  Kept(row, V!Step_HandleFetchFromBootstrap(n, row.voter, input))
-Step_HandleAddVoter(n, row, input) == Kept(row, V!Step_HandleAddVoter(n, row.voter, input))
-Step_HandleRemoveVoter(n, row, input) == Kept(row, V!Step_HandleRemoveVoter(n, row.voter, input))
+  Kept(row, V!Step_HandleFetchFromBootstrap(n, row, input))
+Step_HandleAddVoter(n, row, input) == Kept(row, V!Step_HandleAddVoter(n, row, input))
+Step_HandleRemoveVoter(n, row, input) == Kept(row, V!Step_HandleRemoveVoter(n, row, input))
 Step_HandleVoterChangeTimeout(n, row, input) ==
-  Kept(row, V!Step_HandleVoterChangeTimeout(n, row.voter, input))
+  Kept(row, V!Step_HandleVoterChangeTimeout(n, row, input))
 
 -----------------------------------------------------------------------------
 (* Made, and cleaned: V2, V3.                                               *)
@@ -157,7 +155,7 @@ Step_HandleCreateSnapshot(n, row, input) ==
   IF ~Running(row) \/ ~SnapshotAllowed(row, input.end) THEN {}
   ELSE Refuse([row EXCEPT
          !.snapshots = @ \cup {SnapshotTaken(row, input.end)},
-         !.voter.history = HistoryAfterSnapshot(@, input.end)], "")
+         !.history = HistoryAfterSnapshot(@, input.end)], "")
 
 Step_HandleCleanSnapshots(n, row, input) ==
   IF ~Running(row) \/ ~PrefixDeletable(row, input.offset) THEN {}
@@ -170,30 +168,28 @@ Step_HandleCleanSnapshots(n, row, input) ==
 
 (* Such a response records nothing about the fetching node (V5).            *)
 Step_HandleFetchRequest(n, row, m) ==
-  LET quorum == row.voter.quorum
-      error == InForce(VotersOf(row.voter))!FetchRequestError(quorum, m)
-      answer == InForce(VotersOf(row.voter))!FetchErrorResponse(quorum, m, "NONE")
+  LET error == InForce(VotersOf(row))!FetchRequestError(row, m)
+      answer == InForce(VotersOf(row))!FetchErrorResponse(row, m, "NONE")
   IN IF error # "NONE" \/ ~FetchNeedsSnapshot(row, m)
-     THEN Kept(row, V!Step_HandleFetchRequest(n, row.voter, m))
+     THEN Kept(row, V!Step_HandleFetchRequest(n, row, m))
      ELSE {[row |-> row, ignored |-> "",
-            sent |-> {FetchResponse([answer EXCEPT !.highWatermark = quorum.highWatermark],
+            sent |-> {FetchResponse([answer EXCEPT !.highWatermark = row.highWatermark],
                                     IdOf(Latest(row.snapshots)))}]}
 
 (* V6.  A fetch of a snapshot shows the leader that its follower lives, and *)
 (* nothing of where it is.                                                  *)
 Step_HandleFetchSnapshotRequest(n, row, m) ==
-  LET quorum == row.voter.quorum
-      asked == [epoch |-> m.epoch, fetchOffset |-> 0, lastFetchedEpoch |-> 0]
-      known == InForce(VotersOf(row.voter))!FetchRequestError(quorum, asked)
+  LET asked == [epoch |-> m.epoch, fetchOffset |-> 0, lastFetchedEpoch |-> 0]
+      known == InForce(VotersOf(row))!FetchRequestError(row, asked)
       error == IF known = "NONE" /\ ~IsServed(row, m.snapshotId) THEN "SNAPSHOT_NOT_FOUND"
                                                                  ELSE known
-      fetched == quorum.fetchedVoters \cup (VotersOf(row.voter) \cap {m.source})
-      round == InForce(VotersOf(row.voter))!CheckQuorumSatisfied(fetched, n)
+      fetched == row.fetchedVoters \cup (VotersOf(row) \cap {m.source})
+      round == InForce(VotersOf(row))!CheckQuorumSatisfied(fetched, n)
       heard == IF error # "NONE" THEN row
-               ELSE [row EXCEPT !.voter.quorum.fetchedVoters = IF round THEN {} ELSE fetched]
+               ELSE [row EXCEPT !.fetchedVoters = IF round THEN {} ELSE fetched]
   IN {[row |-> heard, ignored |-> "",
        sent |-> {[type |-> "FetchSnapshotResponse", source |-> n, destination |-> m.source,
-                  error |-> error, epoch |-> quorum.epoch, leader |-> quorum.leader,
+                  error |-> error, epoch |-> row.epoch, leader |-> row.leader,
                   snapshot |-> IF error # "NONE" THEN NoSnapshot
                                ELSE CHOOSE s \in row.snapshots : IdOf(s) = m.snapshotId,
                   request |-> m]}]}
@@ -204,19 +200,19 @@ Step_HandleFetchSnapshotRequest(n, row, m) ==
 (* Whether a response is one of the leader that is followed, to the request *)
 (* that is in flight; all others are for the quorum to judge.               *)
 IsHeard(row, m) ==
-  /\ row.voter.quorum.role = "Follower" /\ row.voter.quorum.leader = m.source
-  /\ row.voter.quorum.connections[m.source] = "Awaiting"
-  /\ m.epoch = row.voter.quorum.epoch
+  /\ row.role = "Follower" /\ row.leader = m.source
+  /\ row.connections[m.source] = "Awaiting"
+  /\ m.epoch = row.epoch
 
 (* V5.  The next request is for the snapshot.                               *)
 Step_HandleFetchResponse(n, row, m) ==
-  LET quorum == row.voter.quorum
-      follower == [InForce(VotersOf(row.voter))!Answered(quorum, m) EXCEPT !.hasFetched = TRUE]
-      awaited == m.request = InForce(VotersOf(row.voter))!RequestInFlight(n, quorum, m.source)
+  LET asks == [row EXCEPT !.download = m.snapshotId]
+      follower == [InForce(VotersOf(row))!Answered(asks, m) EXCEPT !.hasFetched = TRUE]
+      awaited == m.request = InForce(VotersOf(row))!RequestInFlight(n, row, m.source)
   IN CASE row.download # NoId -> Refuse(row, "NotAwaited")
        [] m.snapshotId # NoId /\ awaited /\ IsHeard(row, m) ->
-            Finished(n, [row EXCEPT !.download = m.snapshotId], follower)
-       [] OTHER -> Kept(row, V!Step_HandleFetchResponse(n, row.voter, m))
+            Finished(n, asks, follower)
+       [] OTHER -> Kept(row, V!Step_HandleFetchResponse(n, row, m))
 
 (* The snapshot replaces the log, all derived state is computed again, and  *)
 (* the snapshot's records are committed (V4, V7).                           *)
@@ -224,52 +220,48 @@ WithSnapshot(row, snapshot) ==
   LET log == LogAfterSnapshot(row, snapshot)
   IN [row EXCEPT
         !.logStart = snapshot.endOffset, !.snapshots = {snapshot}, !.download = NoId,
-        !.voter.history = ReadAnew(row, log, snapshot.endOffset),
-        !.voter.historyEnd = EndOffset(log),
-        !.voter.quorum.log = log, !.voter.quorum.flushed = EndOffset(log),
-        !.voter.quorum.epochCache = CacheAppend(<<>>, 0, log)]
+        !.history = ReadAnew(row, log, snapshot.endOffset),
+        !.historyEnd = EndOffset(log),
+        !.log = log, !.flushed = EndOffset(log), !.epochCache = CacheAppend(<<>>, 0, log)]
 
-Load(n, row, m, answered) ==
-  LET loaded == WithSnapshot([row EXCEPT !.voter.quorum = answered], m.snapshot)
-      quorum == [loaded.voter.quorum EXCEPT !.highWatermark = m.snapshot.endOffset]
-  IN Finished(n, loaded, quorum)
+Load(n, answered, m) ==
+  LET loaded == WithSnapshot(answered, m.snapshot)
+  IN Finished(n, loaded, [loaded EXCEPT !.highWatermark = m.snapshot.endOffset])
 
 Step_HandleFetchSnapshotResponse(n, row, m) ==
-  LET quorum == row.voter.quorum
-      asked == InForce(VotersOf(row.voter))!RequestInFlight(n, quorum, m.source)
-      answered == [InForce(VotersOf(row.voter))!Answered(quorum, m) EXCEPT !.hasFetched = TRUE]
-      nothing(after) == InForce(VotersOf(row.voter))!Finish(n, quorum, after, {})
+  LET asked == InForce(VotersOf(row))!RequestInFlight(n, row, m.source)
+      answered == [InForce(VotersOf(row))!Answered(row, m) EXCEPT !.hasFetched = TRUE]
+      nothing(after) == InForce(VotersOf(row))!Finish(n, row, after, {})
       heard == [m EXCEPT !.request = asked]
   IN CASE row.download = NoId -> Refuse(row, "NotAwaited")
        [] m.request # FetchSnapshotRequest(row, asked) -> Refuse(row, "NotAwaited")
        [] ~IsHeard(row, m) \/ m.error \notin {"NONE", "SNAPSHOT_NOT_FOUND"} ->
-            Kept(row, V!Changed(n, row.voter,
-              InForce(VotersOf(row.voter))!ReceiveResponse(n, quorum, heard, nothing)))
-       [] m.error = "SNAPSHOT_NOT_FOUND" -> Finished(n, [row EXCEPT !.download = NoId], answered)
-       [] ReplacesLog(row, m.snapshot) -> Load(n, row, m, answered)
-       [] OTHER -> Finished(n, row, InForce(VotersOf(row.voter))!Halt(quorum))
+            Kept(row, V!Changed(n, row,
+              InForce(VotersOf(row))!ReceiveResponse(n, row, heard, nothing)))
+       [] m.error = "SNAPSHOT_NOT_FOUND" -> Finished(n, row, [answered EXCEPT !.download = NoId])
+       [] ReplacesLog(row, m.snapshot) -> Load(n, answered, m)
+       [] OTHER -> Finished(n, row, InForce(VotersOf(row))!Halt(row))
 
 -----------------------------------------------------------------------------
 (* Crash and restart: V4.                                                   *)
 
 Step_HandleCrash(n, row, input) ==
-  {[o EXCEPT !.row.voter.history = ReadAnew(row, <<>>, 0), !.row.download = NoId] :
-     o \in Kept(row, V!Step_HandleCrash(n, row.voter, input))}
+  {[o EXCEPT !.row.history = ReadAnew(row, <<>>, 0), !.row.download = NoId] :
+     o \in Kept(row, V!Step_HandleCrash(n, row, input))}
 
 Step_HandleRestart(n, row, input) ==
   LET found == row.snapshots # {}
       latest == Latest(row.snapshots)
-      log == LogOfRow(row)
       read == [row EXCEPT
-        !.voter.history = ReadAnew(row, log, IF found THEN latest.endOffset ELSE 0),
-        !.voter.historyEnd = EndOffset(log)]
+        !.history = ReadAnew(row, row.log, IF found THEN latest.endOffset ELSE 0),
+        !.historyEnd = EndOffset(row.log)]
       up == IF found /\ SnapshotIsAhead(row, latest) THEN WithSnapshot(row, latest) ELSE read
-  IN CASE row.voter.quorum.role # "Down" -> {}
-       [] ~MayStart(row) -> Finished(n, row, InForce(VotersOf(row.voter))!Halt(row.voter.quorum))
-       [] OTHER -> Kept(up, V!Step_HandleRestart(n, up.voter, input))
+  IN CASE row.role # "Down" -> {}
+       [] ~MayStart(row) -> Finished(n, row, InForce(VotersOf(row))!Halt(row))
+       [] OTHER -> Kept(up, V!Step_HandleRestart(n, up, input))
 
 (* V10.  Snapshots go with the disk.                                        *)
 Step_HandleReplaceDisk(n, row, input) ==
-  {[o EXCEPT !.row = IF o.row = row.voter THEN row ELSE InitialRow(n)] :
-     o \in V!Step_HandleReplaceDisk(n, row.voter, input)}
+  {[o EXCEPT !.row = IF o.ignored = "" THEN InitialRow(n) ELSE row] :
+     o \in V!Step_HandleReplaceDisk(n, row, input)}
 =============================================================================

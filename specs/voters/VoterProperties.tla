@@ -14,16 +14,15 @@ VARIABLES
   committed    \* the longest prefix that any leader's high watermark covered
 
 Quorum == INSTANCE QuorumProperties WITH
-  Voters <- Nodes, rows <- [n \in Nodes |-> rows[n].quorum],
-  network <- {}, ballots <- <<>>, appended <- {}
+  Voters <- Nodes, network <- {}, ballots <- <<>>, appended <- {}
 
 (* A leader may resign in the step in which it commits (V20).               *)
 CommittedAfter(old, newRows) ==
-  LET ahead == {n \in Nodes : /\ newRows[n].quorum.role \in {"Leader", "Resigned"}
-                              /\ newRows[n].quorum.highWatermark > Len(old)}
+  LET ahead == {n \in Nodes : /\ newRows[n].role \in {"Leader", "Resigned"}
+                              /\ newRows[n].highWatermark > Len(old)}
   IN IF ahead = {} THEN old
      ELSE LET n == CHOOSE n \in ahead : TRUE
-          IN Prefix(newRows[n].quorum.log, newRows[n].quorum.highWatermark)
+          IN Prefix(newRows[n].log, newRows[n].highWatermark)
 
 (* The voter sets of a log: the bootstrap set, then the sets of its         *)
 (* records.                                                                 *)
@@ -61,7 +60,7 @@ EpochCacheSound == Quorum!EpochCacheSound
 (* wrong voter, and a change without a record.                              *)
 AdjacentSets ==
   \A n \in Nodes :
-    LET sets == SetsOf(rows[n].quorum.log)
+    LET sets == SetsOf(rows[n].log)
     IN Adjacent(sets) /\ (KraftVersion = 0 /\ Len(sets) > 1 => sets[2].voters = FirstVoters)
 
 (* A leader's log has at most one uncommitted voter set. Misses: logs of    *)
@@ -69,10 +68,10 @@ AdjacentSets ==
 (* fast.                                                                    *)
 OneChangeAtATime ==
   \A n \in Nodes :
-    rows[n].quorum.role = "Leader" =>
-      Cardinality({i \in 1..Len(rows[n].quorum.log) :
-                     /\ i > MaxOf(Len(committed), rows[n].quorum.highWatermark)
-                     /\ rows[n].quorum.log[i].value = VotersRecord}) <= 1
+    rows[n].role = "Leader" =>
+      Cardinality({i \in 1..Len(rows[n].log) :
+                     /\ i > MaxOf(Len(committed), rows[n].highWatermark)
+                     /\ rows[n].log[i].value = VotersRecord}) <= 1
 
 (* A node formatted without the bootstrap snapshot does not know its set.   *)
 KnownTo(n, sets) ==
@@ -82,15 +81,15 @@ KnownTo(n, sets) ==
 (* A running node knows exactly the voter sets of its log. Misses: a log    *)
 (* with wrong sets.                                                         *)
 HistorySound ==
-  \A n \in Nodes : Running(rows[n]) => rows[n].history = KnownTo(n, SetsOf(rows[n].quorum.log))
+  \A n \in Nodes : Running(rows[n]) => rows[n].history = KnownTo(n, SetsOf(rows[n].log))
 
 (* A node whose log has more than the first records of leaders knows a      *)
 (* voter set (V22). Misses: a set that is not the one of the bootstrap      *)
 (* snapshot.                                                                *)
 VotersAreKnown ==
   \A n \in Nodes :
-    (Running(rows[n]) /\ \E i \in DOMAIN rows[n].quorum.log :
-                          rows[n].quorum.log[i].value # LeaderChange)
+    (Running(rows[n]) /\ \E i \in DOMAIN rows[n].log :
+                          rows[n].log[i].value # LeaderChange)
       => rows[n].history[Len(rows[n].history)].voters # {}
 
 (* All nodes know the same committed voter sets, up to their high           *)
@@ -98,15 +97,15 @@ VotersAreKnown ==
 CommittedSetsOneLine ==
   LET line == SetsOf(committed)
       known(n) == SelectSeq(rows[n].history,
-                    LAMBDA set : set.offset < MaxOf(rows[n].quorum.highWatermark, 0))
+                    LAMBDA set : set.offset < MaxOf(rows[n].highWatermark, 0))
   IN \A n \in Nodes :
        LET k == known(n) IN
        Running(rows[n]) =>
          k = KnownTo(n, SelectSeq(line,
-               LAMBDA s : s.offset < MaxOf(rows[n].quorum.highWatermark, 0)))
+               LAMBDA s : s.offset < MaxOf(rows[n].highWatermark, 0)))
 
 (* The comparison of logs in elections, as in QuorumRules.                  *)
-LogOf(n) == rows[n].quorum.log
+LogOf(n) == rows[n].log
 EpochOf(log) == IF log = <<>> THEN 0 ELSE log[Len(log)].epoch
 AtLeastAsLong(a, b) ==
   \/ EpochOf(a) > EpochOf(b)
@@ -135,7 +134,7 @@ NoDisjointMajorities ==
 (* acknowledged without a high watermark, and the majority that a future    *)
 (* leader will need.                                                        *)
 CommittedSurvives ==
-  LET holders == {v \in Nodes : /\ rows[v].quorum.flushed >= Len(committed)
+  LET holders == {v \in Nodes : /\ rows[v].flushed >= Len(committed)
                                 /\ IsPrefixOf(committed, LogOf(v))}
   IN \/ IsMajorityOf(holders, LastVoters(committed))
      \/ \E n \in Nodes : /\ IsPrefixOf(committed, LogOf(n))
@@ -145,16 +144,16 @@ CommittedSurvives ==
 (* node in a later epoch than the leader.                                   *)
 WouldBeVoterFlushed ==
   \A l, n \in Nodes :
-    (rows[l].quorum.role = "Leader" /\ rows[n].quorum.epoch <= rows[l].quorum.epoch)
-      => rows[l].quorum.endOffsets[n] <= rows[n].quorum.flushed
+    (rows[l].role = "Leader" /\ rows[n].epoch <= rows[l].epoch)
+      => rows[l].endOffsets[n] <= rows[n].flushed
 
 (* A leader is in the last voter set that it knows to be committed, or in   *)
 (* the last set of its log. Misses: a leader that resigns too early, or has *)
 (* committed nothing.                                                       *)
 RemovedLeaderResigns ==
   \A n \in Nodes :
-    (rows[n].quorum.role = "Leader" /\ rows[n].quorum.highWatermark > 0)
-      => \/ n \in LastVoters(Prefix(LogOf(n), rows[n].quorum.highWatermark))
+    (rows[n].role = "Leader" /\ rows[n].highWatermark > 0)
+      => \/ n \in LastVoters(Prefix(LogOf(n), rows[n].highWatermark))
          \/ n \in LastVoters(LogOf(n))
 
 (* Listeners that a voter has reported in a set stay in the later sets      *)
@@ -162,7 +161,7 @@ RemovedLeaderResigns ==
 (* comes back.                                                              *)
 UpdatesStay ==
   \A n \in Nodes :
-    LET log == rows[n].quorum.log
+    LET log == rows[n].log
         places == SelectSeq([i \in 1..Len(log) |-> i], LAMBDA i : log[i].value = VotersRecord)
     IN \A i \in 1..(Len(places) - 1) :
          (log[places[i]].moved \cap log[places[i + 1]].voters) \subseteq log[places[i + 1]].moved
@@ -172,7 +171,7 @@ UpdatesStay ==
 RemovedStaysOut ==
   \A n \in Nodes :
     rows[n].asks = "AddVoter" =>
-      LET sets == SetsOf(rows[n].quorum.log) IN \A i \in DOMAIN sets : n \notin sets[i].voters
+      LET sets == SetsOf(rows[n].log) IN \A i \in DOMAIN sets : n \notin sets[i].voters
 
 -----------------------------------------------------------------------------
 (* Safety of single steps.                                                  *)
@@ -185,16 +184,16 @@ RemovedStaysOut ==
 NoIllegalJoinStep ==
   \A n \in Nodes :
     LET before == rows[n]
-        log == rows'[n].quorum.log
-        begins == /\ before.quorum.role = "Leader" /\ rows'[n].quorum.role = "Leader"
-                  /\ Len(log) > Len(before.quorum.log)
+        log == rows'[n].log
+        begins == /\ before.role = "Leader" /\ rows'[n].role = "Leader"
+                  /\ Len(log) > Len(before.log)
                   /\ log[Len(log)].value = VotersRecord
-        changes == begins /\ log[Len(log)].voters # LastVoters(before.quorum.log)
-        upgrades == begins /\ KraftVersion = 0 /\ Len(SetsOf(before.quorum.log)) = 1
+        changes == begins /\ log[Len(log)].voters # LastVoters(before.log)
+        upgrades == begins /\ KraftVersion = 0 /\ Len(SetsOf(before.log)) = 1
     IN /\ upgrades => FirstVoters \subseteq ({n} \cup {each.node : each \in before.heard})
        /\ changes =>
-         /\ before.quorum.highWatermark > before.quorum.epochStart
-         /\ LET sets == SetsOf(before.quorum.log)
-            IN /\ sets[Len(sets)].offset < before.quorum.highWatermark
+         /\ before.highWatermark > before.epochStart
+         /\ LET sets == SetsOf(before.log)
+            IN /\ sets[Len(sets)].offset < before.highWatermark
                /\ log[Len(log)].voters \ sets[Len(sets)].voters \subseteq before.caughtUp
 =============================================================================

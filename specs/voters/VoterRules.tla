@@ -16,7 +16,7 @@ CONSTANTS
   FirstVoters,        \* who votes at first: the bootstrap set, at offset -1 (V12)
   FetchMaxRecords,    \* as in QuorumRules
   KraftVersion,       \* 0 or 1: that of the bootstrap set (V23)
-  AutoJoin,           \* controller.quorum.auto.join.enable (V24)
+  AutoJoin,           \* controller.auto.join.enable (V24)
   ListenersChange,    \* a controller may come back with other listeners (V17)
   Unformatted         \* who was formatted without the bootstrap snapshot, and observes (V12)
 
@@ -42,7 +42,7 @@ VotersOf(row) == LastOf(row.history).voters
 (* V17.  Whom the set in force has with other listeners than at first.      *)
 MovedOf(row) ==
   LET offset == LastOf(row.history).offset
-  IN IF offset = Undefined THEN {} ELSE row.quorum.log[offset + 1].moved
+  IN IF offset = Undefined THEN {} ELSE row.log[offset + 1].moved
 
 (* V23.  The first set of a log that begins under version 0 comes with the   *)
 (* record of version 1, in one batch.                                       *)
@@ -54,9 +54,9 @@ KraftVersionOf(row) ==
 WritesBootstrapSet(row) == Unformatted # {} /\ LastOf(row.history).offset = Undefined
 
 (* V11.  What the node's log has now has been read.                         *)
-HistoryAfterAppend(row, quorum) ==
-  [history |-> row.history \o SetsIn(quorum.log, row.historyEnd),
-   historyEnd |-> MaxOf(row.historyEnd, EndOffset(quorum.log))]
+HistoryAfterAppend(row, after) ==
+  [history |-> row.history \o SetsIn(after.log, row.historyEnd),
+   historyEnd |-> MaxOf(row.historyEnd, EndOffset(after.log))]
 
 (* V11.  Sets at or above the offset go, and what is appended there is read *)
 (* again.                                                                   *)
@@ -87,11 +87,11 @@ MayReturnEmpty(row) == FALSE
 (* Changes: V14 to V20.                                                     *)
 
 (* V14.  A record of the leader's own epoch is committed (Ongaro, 2015).    *)
-OwnEpochCommitted(row) == row.quorum.highWatermark # Undefined
+OwnEpochCommitted(row) == row.highWatermark # Undefined
 
 (* V14.  No set of the log is still to be committed.                        *)
 LastSetCommitted(row) ==
-  LastOf(row.history).offset < MaxOf(row.quorum.highWatermark, 0)
+  LastOf(row.history).offset < MaxOf(row.highWatermark, 0)
 
 (* V14.  Why no change is begun now; empty: one may be.                     *)
 ChangeRefused(row) ==
@@ -156,5 +156,5 @@ JoinsByItself(n, row) ==
 
 (* V20.  A leader that is no voter leads on until that is committed.        *)
 LeavesAfterRemoval(n, row) ==
-  row.quorum.role = "Leader" /\ n \notin VotersOf(row) /\ LastSetCommitted(row)
+  row.role = "Leader" /\ n \notin VotersOf(row) /\ LastSetCommitted(row)
 =============================================================================

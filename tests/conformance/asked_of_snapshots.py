@@ -25,7 +25,7 @@ ALL_OF_IT: Final = Snapshot(3, 2, LONG)
 def variables(rows: Rows) -> Variables:
     """The variables of the spec in this state."""
     form = Abstraction(THREE)
-    committed: Any = form.row(replace(rows[1].voter.quorum, log=rows[HISTORY]))
+    committed: Any = form.row(replace(rows[1], log=rows[HISTORY]))
     return {
         "rows": function((n, form.row(rows[n])) for n in THREE.nodes),
         "committed": committed["log"],
@@ -55,7 +55,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("BeginsWithSnapshot", (row, next)) for next in range(4))
         yield from (("SnapshotAllowed", (row, end)) for end in range(4))
         yield from (("PrefixDeletable", (row, offset)) for offset in range(4))
-        log = row.voter.quorum.log
+        log = row.log
         yield from (("SnapshotTaken", (row, end)) for end in range(1, len(log) + 1))
         for id in (SnapshotId(1, 1), SnapshotId(2, 1), SnapshotId(2, 2)):
             yield "IsServed", (row, id)

@@ -28,7 +28,7 @@ from tla_utils import function
 def variables(rows: Rows) -> Variables:
     """The variables of the spec in this state."""
     form = Abstraction(THREE)
-    committed: Any = form.row(replace(rows[1].quorum, log=rows[HISTORY]))
+    committed: Any = form.row(replace(rows[1], log=rows[HISTORY]))
     return {
         "rows": function((n, form.row(rows[n])) for n in THREE.nodes),
         "committed": committed["log"],
@@ -61,7 +61,7 @@ def questions() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from (("MovedAfter", (row, (1, 3), told)) for told in ((), (2,), (3,)))
         yield from (("HistoryAfterTruncation", (row, offset)) for offset in range(4))
         unread = replace(row, history=row.history[:1], history_end=1)
-        yield from (("HistoryAfterAppend", (of, of.quorum)) for of in (row, unread))
+        yield from (("HistoryAfterAppend", (of, of)) for of in (row, unread))
         for n in ALL:
             for rule in ("MayStand", "CountsItself", "CheckQuorumBinds", "LeavesAfterRemoval"):
                 yield rule, (n, row)

@@ -229,6 +229,7 @@ def compared(
     models: tuple[str, ...],
     properties: Collection[Property],
     rows: Mapping[str, type[Struct]],
+    base: type[Struct] = Struct,
     words: Collection[str] = (),
     messages_alone: Collection[str] = (),
 ) -> Compared:
@@ -236,8 +237,8 @@ def compared(
 
     modules: of its handlers, in the spec; handlers: the classes that have them here. models: of the
     spec, which ask for all properties together, and for those of messages, which have no
-    counterpart. rows: by a text in the modules, the type whose fields the next record there has.
-    words: what the module of rules defines besides rules.
+    counterpart. rows: by a text in the modules, the type whose fields the next record there has,
+    but for those of the base. words: what the module of rules defines besides rules.
     """
     [rules] = protocol.rules
     module = rules.__name__
@@ -262,7 +263,12 @@ def compared(
             for start, of in rows.items()
             for field in outer_fields(text[text.index("[", text.index(start)) :])
         ]
-        ours = [f"{of.__name__}.{field}" for of in rows.values() for field in of.__struct_fields__]
+        ours = [
+            f"{of.__name__}.{field}"
+            for of in rows.values()
+            for field in of.__struct_fields__
+            if field not in base.__struct_fields__
+        ]
         return theirs, ours
 
     return Compared(

@@ -344,7 +344,7 @@ TABLES = (
         False,
         (
             Forced("VotersOf", "row", "Nodes", V_ONE),
-            Forced("HistoryAfterAppend", "row, quorum", AS_READ, V_ONE),
+            Forced("HistoryAfterAppend", "row, after", AS_READ, V_ONE),
             Forced("HistoryAfterTruncation", "row, offset", AS_READ, V_REMOVE),
             Forced("WritesBootstrapSet", "row", "FALSE", V_BOOTSTRAP),
             Forced("MayStand", "n, row", "TRUE", V_ONE),
@@ -398,7 +398,6 @@ TABLES = (
                 "NoId",
                 "NoSnapshot",
                 "IdOf",
-                "LogOfRow",
                 "LastEpochOf",
                 "Latest",
                 "Earliest",

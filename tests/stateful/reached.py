@@ -21,7 +21,6 @@ from typing import Any, Final, get_args
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
-from kraftcheck.reference.cluster.types import quorum_row
 from kraftcheck.reference.directories.messages import (
     BROKER_INPUTS as OF_BROKERS,
     CONTROLLER_INPUTS as OF_CONTROLLERS,
@@ -211,7 +210,7 @@ def note_run(machine: str, schedule: Steered) -> None:
     note_rules(machine)
     for step in schedule.steps():
         found[f"action {step.action}"] += 1
-        row = quorum_row(step.after)
+        row = step.after
         for field in ("role", "status"):
             if value := getattr(row, field, ""):
                 found[f"role {value}"] += 1

@@ -69,14 +69,6 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
     log: list[msgspec.Raw] | dict[str, msgspec.Raw] = []
     registrations: list[msgspec.Raw] | None = None
     partition: _Controlled | None = None
-    quorum: _Row | None = None
-    voter: _Row | None = None
-
-    @property
-    def measured(self) -> _Row:
-        """Where voters change, and where there are snapshots, the quorum's is a part of it."""
-        of = self.quorum or self.voter
-        return self if of is None else of.measured
 
 
 _decode = msgspec.msgpack.Decoder(_Row).decode
@@ -132,7 +124,7 @@ def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
 
 def _said(rows: pa.Table) -> _Said | None:
     try:
-        seen = [_decode(body).measured for body in rows["body"].to_pylist()]
+        seen = [_decode(body) for body in rows["body"].to_pylist()]
     except msgspec.MsgspecError as error:
         raise TraceError(f"a row cannot be read: {error}") from None
     if seen and not any(row.role or row.partition for row in seen):

@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kraftcheck.reference.cluster.others import misinformed
-from kraftcheck.reference.cluster.types import QUORUM, ClusterConstants, quorum_row
+from kraftcheck.reference.cluster.types import QUORUM, ClusterConstants
 from kraftcheck.reference.compaction.keys import written
 from kraftcheck.reference.compaction.messages import (
     AppendBatch,
@@ -137,7 +137,7 @@ class _Commits:
         for at in _occurrences(part, self._run):
             last, step = at, int(part.taken[at])
             if part.component[at] == QUORUM:
-                text = self._commit(quorum_row(part.rows[part.after[step]]))
+                text = self._commit(part.rows[part.after[step]])
             elif part.node[step] in (CONTROLLER, DEPOSED):
                 text = self._take(int(part.component[at]), step)
             else:
@@ -225,7 +225,7 @@ class _Processes:
             component, step = int(part.component[at]), int(part.taken[at])
             node, row = int(part.node[step]), part.rows[part.after[step]]
             if component == QUORUM:
-                self._commit(quorum_row(row))
+                self._commit(row)
             elif component in self._partitions and node in self._holds:
                 self._rows[component, node] = row
                 goes_on = place + 1 < len(steps) and times[place] == times[place + 1]

@@ -150,8 +150,8 @@ class ClusterSimulation(JoinedRun, Joints):
             return None
         assert isinstance(self.quorum, ChangingSimulation), "with observers"
         node = self.quorum.nodes[broker - self.options.shape.brokers]
-        row = self.quorum.whole(node)
-        return Heard(self.quorum.rows[node].high_watermark, getattr(row, "log_start", 0))
+        row = self.quorum.rows[node]
+        return Heard(row.high_watermark, getattr(row, "log_start", 0))
 
     def give_voter(self, node: int, input: Append) -> str:
         step = self.quorum.give(node, input)

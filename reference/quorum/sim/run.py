@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.memo import Step
 
 
 class QuorumRun(Protocol):
     now: int
     over: bool
-    rows: dict[int, Row]
+    rows: dict[int, Any]
 
     @property
     def nodes(self) -> tuple[int, ...]: ...

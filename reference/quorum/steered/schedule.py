@@ -149,7 +149,7 @@ class Schedule(ToldRun):
     # --- What there is
 
     def row(self, node: int) -> Row:
-        """The node's part that is the quorum's."""
+        """The node's row."""
         row: Row = self.state(node).row
         return row
 

@@ -7,7 +7,7 @@ when, is drawn before the run, and it asks nothing any more when the faults have
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.quorum.sim.faults import Options
@@ -15,7 +15,6 @@ from kraftcheck.reference.quorum.sim.run import QuorumRun
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
 from kraftcheck.reference.snapshots.messages import CleanSnapshots, CreateSnapshot
 from kraftcheck.reference.snapshots.sim.changes import number
-from kraftcheck.reference.snapshots.sim.machine import voter_of
 from kraftcheck.reference.voters.messages import (
     AddVoter,
     ChangeListeners,
@@ -35,12 +34,6 @@ TRIES: Final = 8
 """An administrator asks again where nobody led, or the change was refused."""
 
 
-class ChangingRun(QuorumRun, Protocol):
-    def whole(self, node: int) -> Any:
-        """The node's row."""
-        ...
-
-
 def leaves_nobody(leader: int, node: int, voters: Sequence[int]) -> bool:
     """Say whether perhaps nobody can lead after this removal.
 
@@ -54,7 +47,7 @@ class Administrator:
     """Asks for changes of the voters, and has nodes make and clean snapshots."""
 
     def __init__(
-        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: ChangingRun
+        self, options: Options, may_vote: Sequence[int], chooser: Chooser, world: QuorumRun
     ) -> None:
         self._options, self._world = options, world
         self._stream = chooser.stream("faults")
@@ -91,7 +84,7 @@ class Administrator:
 
     def _asked(self, leader: int) -> bool:
         """Whether a change began."""
-        voters = voter_of(self._world.whole(leader)).history[-1].voters
+        voters = self._world.rows[leader].history[-1].voters
         node = pick(self._stream, self._may_vote)
         if leaves_nobody(leader, node, voters):
             return False
@@ -100,9 +93,9 @@ class Administrator:
         if step is None or step.ignored:
             return False
         self.changes += 1
-        row = voter_of(step.after.known.row)
+        row = step.after.row
         if row.change != UNDEFINED:
-            at, epoch = row.change, row.quorum.epoch
+            at, epoch = row.change, row.epoch
             self._world.call(REQUEST_US, lambda _: self._give_up(leader, epoch, at), 0)
         return True
 
@@ -123,8 +116,8 @@ class Administrator:
 
     def _give_up(self, leader: int, epoch: int, change: int) -> None:
         """V19."""
-        row = voter_of(self._world.whole(leader))
-        if (row.quorum.epoch, row.change) == (epoch, change):
+        row = self._world.rows[leader]
+        if (row.epoch, row.change) == (epoch, change):
             self._world.give(leader, VoterChangeTimeout())
 
     def _snapshot(self, tries: int) -> None:
@@ -132,7 +125,8 @@ class Administrator:
         node = pick(self._stream, self._world.nodes)
         if self._over or tries == 0:
             return
-        row, end = self._world.whole(node), self._world.rows[node].high_watermark
+        row = self._world.rows[node]
+        end = row.high_watermark
         made = None
         if self._world.is_running(node) and end > 0:
             ends = [each.end_offset for each in row.snapshots if each.end_offset > row.log_start]

@@ -30,7 +30,6 @@ from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.administrator import Administrator
 from kraftcheck.reference.snapshots.sim.changes import constants_of, may_vote
-from kraftcheck.reference.snapshots.sim.machine import voter_of
 from kraftcheck.reference.voters.messages import (
     AutoJoinTimeout,
     FetchFromBootstrap,
@@ -97,12 +96,9 @@ class ChangingSimulation(Simulation):
         self._administrator.end()
         return super().heal()
 
-    def whole(self, node: int) -> Any:
-        return self.state(node).known.row
-
     def least_kept(self, node: int) -> int:
         """What Kafka flushes before anybody hears of it: a set of voters (maybeAppendBatches)."""
-        return voter_of(self.whole(node)).history[-1].offset + 1
+        return self.rows[node].history[-1].offset + 1
 
     def may_miss(self, node: int) -> bool:
         """It may be one of two voters."""
@@ -111,28 +107,27 @@ class ChangingSimulation(Simulation):
     def wrong(
         self, node: int, before: Mapping[int, Row], after: dict[int, Row]
     ) -> tuple[Property, str] | None:
-        """Asked of whole rows."""
+        """With what was committed before."""
         was = self._whole
-        self._whole = {**was, node: self.whole(node)}
+        self._whole = {**was, node: after[node]}
         return super().wrong(node, was, self._whole)
 
     def expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """A timer of who is no voter, or of the only one; it may be another moment's."""
-        row, timeouts = voter_of(self.whole(node)), self._scenario.timeouts
-        voters, quorum = row.history[-1].voters, row.quorum
+        row, timeouts = self.rows[node], self._scenario.timeouts
         what, least, span = FIXED, timeouts.check_quorum, 0
         if isinstance(timer.value, CheckQuorumTimeout):
-            if self._watched and voters != (node,):
+            if self._watched and row.history[-1].voters != (node,):
                 self.violated(
                     ISOLATED_LEADER_RESIGNS,
-                    f"leader {node} of epoch {quorum.epoch} has heard from no majority for "
+                    f"leader {node} of epoch {row.epoch} has heard from no majority for "
                     f"{least} ms and goes on",
                 )
         else:
             assert isinstance(timer.value, ElectionTimeout | FetchTimeout), f"{timer.value} expired"
             able = [
                 peer
-                for peer, connection in zip(self.nodes, quorum.connections, strict=True)
+                for peer, connection in zip(self.nodes, row.connections, strict=True)
                 if peer != node and connection == READY
             ]
             if able:

@@ -1,8 +1,8 @@
 """Controllers whose voters change under a schedule, with snapshots of their log or without.
 
-As reference/quorum/steered, which takes each step by the node's part that is the quorum's. What
-there is besides to be told: what an administrator asks for, and what nodes do by themselves where
-voters change, of which the protocol says what may come (`World.local`).
+As reference/quorum/steered. What there is besides to be told: what an administrator asks for, and
+what nodes do by themselves where voters change, of which the protocol says what may come
+(`World.local`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from kraftcheck.reference.quorum.types import AWAITING, READY
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.messages import MESSAGES, CleanSnapshots, CreateSnapshot
 from kraftcheck.reference.snapshots.sim.administrator import leaves_nobody
-from kraftcheck.reference.snapshots.sim.machine import voter_of
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.voters import messages as voters
-from kraftcheck.reference.voters.types import VoterRow
 
 CHANGES: Final = (
     *(voters.AddVoter, voters.RemoveVoter, voters.VoterChangeTimeout, voters.FetchFromBootstrap),
@@ -53,13 +51,9 @@ class ChangingSchedule(Schedule):
         self._has_asked: Counter[int] = Counter()
         super().__init__(constants, None, memo, recorder)
 
-    def voter(self, node: int) -> VoterRow:
-        """What the node knows of voters."""
-        return voter_of(self.rows[node])
-
     def least_kept(self, node: int) -> int:
         """A set that was in force stays (KafkaRaftClient.maybeAppendBatches)."""
-        return max(self.row(node).flushed, self.voter(node).history[-1].offset + 1)
+        return max(self.row(node).flushed, self.rows[node].history[-1].offset + 1)
 
     def lives(self, m: Any) -> bool:
         row = self.row(m.destination)
@@ -78,7 +72,7 @@ class ChangingSchedule(Schedule):
         """
         row = self.row(node)
         if isinstance(input, CheckQuorumTimeout) and row.role == "Leader":
-            if self.watched and self.voter(node).history[-1].voters != (node,):
+            if self.watched and self.rows[node].history[-1].voters != (node,):
                 what = f"leader {node} of epoch {row.epoch} goes on"
                 raise Violation(ISOLATED_LEADER_RESIGNS, what, self.moves)
             self._arm(node, input, TIMEOUTS.check_quorum)
@@ -113,7 +107,7 @@ class ChangingSchedule(Schedule):
     def _is_of_voters(self, node: int, input: Any) -> bool:
         if not isinstance(input, voters.Change):
             return True
-        known = self.voter(node).history[-1].voters
+        known = self.rows[node].history[-1].voters
         removed = isinstance(input, voters.RemoveVoter)
         return input.voter in self._may_vote and not (
             removed and leaves_nobody(node, input.voter, known)

@@ -37,7 +37,7 @@ from itertools import combinations
 from typing import Any, Final
 
 import z3
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kraftcheck.reference.kit.log import UNDEFINED
 from kraftcheck.reference.proofs.obligations import Obligation, Proof, discharged, obligation_names
@@ -357,11 +357,15 @@ class _Leader:
         older = () if first else (VotersAt(UNDEFINED, other), VotersAt(earlier, other))
         caught_up: Any = NodeSet({v: z3.Bool(f"row.caught_up.{v}") for v in nodes})
         self.row = VoterRow(
-            quorum=quorum,
+            **asdict(quorum),
             history=(*older, VotersAt(last, tuple(voters))),
             history_end=log.length,
             caught_up=caught_up,
             change=number("row.change"),
+            moved=False,
+            asks="",
+            has_updated_leader=False,
+            heard=(),
         )
         own = last.term >= self.start
         self.key = Position(self.log.top, z3.If(own, last.term + 1, self.start + 1))
@@ -444,13 +448,12 @@ def _of_counting(
             handlers = VoterHandlers(leader.constants, rules(leader.constants))
 
             def code(handlers: Any = handlers, row: VoterRow = leader.row) -> Any:
-                quorum: Any = row.quorum
                 if action == VOTES:
                     under = handlers.in_force(row)
-                    counts = partial(under.rules.election_won, quorum.granted)
+                    counts = partial(under.rules.election_won, row.granted)
                     return under.constants.voters, summary(counts, nodes)
                 under = handlers._of(handlers.counted(nodes[0], row))
-                reached = partial(under.rules.majority_end_offset, nodes[0], quorum)
+                reached = partial(under.rules.majority_end_offset, nodes[0], row)
                 return summarised_number(reached, nodes)
 
             with abstract_logs(BRANCHES.functions, rules):
@@ -466,7 +469,7 @@ def _voted(leader: _Leader, path: Path[Any]) -> z3.BoolRef:
     Only those are asked who are of the set that is counted by.
     """
     asked, wins = path.result
-    granted = bits_of(leader.row.quorum.granted, leader.nodes)
+    granted = bits_of(leader.row.granted, leader.nodes)
     voted = majority(members(leader.log, leader.nodes), [granted[v] for v in leader.nodes])
     others = [z3.Not(granted[v]) for v in leader.nodes if v not in asked]
     return z3.Implies(z3.And(wins.term, *others), voted)
@@ -478,11 +481,11 @@ def _advanced(leader: _Leader, path: Path[Any]) -> z3.BoolRef:
     Its key is that of the log, or the one before it: the last change waited for that
     (`_of_change`).
     """
-    nodes, quorum, last = leader.nodes, leader.row.quorum, leader.log.last
+    nodes, row, last = leader.nodes, leader.row, leader.log.last
     record = Position(leader.log.top, z3.Int("watched.end"))
     reached = record.length >= leader.key.length
     key = Position(record.top, z3.If(reached, leader.key.length, base(last).length))
-    ends = dict(zip(nodes, quorum.end_offsets, strict=True)) | {nodes[0]: quorum.flushed}
+    ends = dict(zip(nodes, row.end_offsets, strict=True)) | {nodes[0]: row.flushed}
     known = [
         z3.Implies(term_of(ends[v]) >= record.length, z3.And(_ACKED(*record, v), _ACKED(*key, v)))
         for v in nodes
@@ -524,7 +527,7 @@ def _of_disk(
     """V10. A node that is down is as it was, whoever comes under its id with an empty disk."""
 
     def keeps(leader: _Leader) -> bool:
-        down = replace(leader.row, quorum=replace(leader.row.quorum, role="Down"))
+        down = replace(leader.row, role="Down")
         handlers = VoterHandlers(leader.constants, rules(leader.constants))
         outcome = handlers.handle_replace_disk(nodes[0], down, ReplaceDisk())
         goal = z3.BoolVal(outcome is not None and outcome.row is down)
@@ -571,12 +574,12 @@ PROOF: Final = Proof(PROPERTIES, _obligations, _discharge)
 def _told(leader: _Leader, appended: Sequence[int], model: z3.ModelRef) -> list[str]:
     """A model of the solver as lines: the leader, and what it appends."""
     value = values_in(model)
-    quorum = leader.row.quorum
-    sets = [(value(term_of(each.offset)), list(each.voters)) for each in leader.row.history]
-    ends = {v: value(term_of(e)) for v, e in zip(leader.nodes, quorum.end_offsets, strict=True)}
+    row = leader.row
+    sets = [(value(term_of(each.offset)), list(each.voters)) for each in row.history]
+    ends = {v: value(term_of(e)) for v, e in zip(leader.nodes, row.end_offsets, strict=True)}
     lines = [
         f"leader 0 of epoch {value(leader.log.top)}, which begins at {value(leader.start)}, with "
-        f"{value(leader.log.length)} records, flushed {value(term_of(quorum.flushed))}, high "
+        f"{value(leader.log.length)} records, flushed {value(term_of(row.flushed))}, high "
         f"watermark {value(leader.high)}, noted {ends}; history {sets}",
     ]
     return lines + ([f"appends {list(appended)}"] if appended else [])

@@ -15,18 +15,17 @@ Z111_HistoryAfterSnapshot(history, end) ==
 (* record, not by the next one, so it has one record more than its name     *)
 (* says.                                                                    *)
 Z119_SnapshotTaken(row, end) ==
-  [endOffset |-> end - 1, epoch |-> LogOfRow(row)[end].epoch,
-   records |-> Prefix(LogOfRow(row), end)]
+  [endOffset |-> end - 1, epoch |-> row.log[end].epoch, records |-> Prefix(row.log, end)]
 
 (* Z120 (a mutant of V3): what is committed is deleted, be it in a snapshot*)
 (* or not.                                                                 *)
 Z120_PrefixDeletable(row, offset) ==
-  row.logStart < offset /\ offset <= row.voter.quorum.highWatermark
+  row.logStart < offset /\ offset <= row.highWatermark
 
 (* Z121 (a mutant of V7): a log is kept when a snapshot is loaded, as far as*)
 (* it goes; only what it lacks is taken from the snapshot.                 *)
 Z121_LogAfterSnapshot(row, snapshot) ==
-  LogOfRow(row) \o SubSeq(snapshot.records, Len(LogOfRow(row)) + 1, snapshot.endOffset)
+  row.log \o SubSeq(snapshot.records, Len(row.log) + 1, snapshot.endOffset)
 
 (* Z122 (Apache Kafka 4.3.1): a snapshot replaces a log only if it is ahead  *)
 (* of it; a node whose log ends in a later epoch stops.                      *)

@@ -5,18 +5,18 @@
 (***************************************************************************)
 EXTENDS Snapshots
 
-OfLeader(row, nodes) == IF row.voter.quorum.role = "Leader" THEN nodes ELSE {}
-Offsets(row) == IF Running(row) THEN 1..row.voter.quorum.highWatermark ELSE {}
+OfLeader(row, nodes) == IF row.role = "Leader" THEN nodes ELSE {}
+Offsets(row) == IF Running(row) THEN 1..row.highWatermark ELSE {}
 
 Inputs_AddVoter(n, row) == {[type |-> "AddVoter", voter |-> v] : v \in OfLeader(row, Nodes)}
 Inputs_RemoveVoter(n, row) ==
   {[type |-> "RemoveVoter", voter |-> v] : v \in OfLeader(row, Nodes)}
 Inputs_FetchFromBootstrap(n, row) ==
   {[type |-> "FetchFromBootstrap", peer |-> v] :
-     v \in IF row.voter.quorum.role \in {"Unattached", "Follower"} THEN Nodes \ {n} ELSE {}}
+     v \in IF row.role \in {"Unattached", "Follower"} THEN Nodes \ {n} ELSE {}}
 Inputs_RequestTimeout(n, row) ==
   {[type |-> "RequestTimeout", peer |-> v] :
-     v \in {peer \in Nodes : Running(row) /\ row.voter.quorum.connections[peer] # "Ready"}}
+     v \in {peer \in Nodes : Running(row) /\ row.connections[peer] # "Ready"}}
 Inputs_CreateSnapshot(n, row) ==
   {[type |-> "CreateSnapshot", end |-> end] : end \in Offsets(row)}
 Inputs_CleanSnapshots(n, row) ==

@@ -15,7 +15,7 @@ VARIABLE spent    \* how much of each budget has been used
 
 mcVars == <<rows, committed, spent>>
 
-MC == INSTANCE MCVoters WITH rows <- [n \in Nodes |-> rows[n].voter]
+MC == INSTANCE MCVoters
 
 Symmetry == MC!Symmetry
 None == MC!None
@@ -24,10 +24,8 @@ Leads(n) == MC!Leads(n)
 (* Where no snapshot is left to be made, a follower needs no high           *)
 (* watermark, unless it reads up to it.                                     *)
 Normal(row) ==
-  LET voter == MC!Normal(row.voter)
-  IN [row EXCEPT !.voter =
-       IF spent.snapshots = MaxSnapshots /\ ~StateMachines THEN voter
-       ELSE [voter EXCEPT !.quorum.highWatermark = row.voter.quorum.highWatermark]]
+  IF spent.snapshots = MaxSnapshots /\ ~StateMachines THEN MC!Normal(row)
+  ELSE [MC!Normal(row) EXCEPT !.highWatermark = row.highWatermark]
 
 Becomes(n, outcomes) == {[rows EXCEPT ![n] = Normal(o.row)] : o \in outcomes}
 
@@ -39,12 +37,12 @@ Serve(p, row, m) ==
     [] m.type = "BeginQuorumEpochRequest" -> Step_HandleBeginQuorumEpochRequest(p, row, m)
     [] m.type = "FetchSnapshotRequest" -> Step_HandleFetchSnapshotRequest(p, row, m)
     [] m.type = "FetchRequest" ->
-         UNION {IF m \in o.row.voter.quorum.parked
+         UNION {IF m \in o.row.parked
                 THEN Step_HandleFetchMaxWait(p, o.row, [request |-> m])
                 ELSE {o} : o \in Step_HandleFetchRequest(p, row, m)}
 
 Use(n, row, m) ==
-  LET awaiting == [row EXCEPT !.voter.quorum.connections[m.source] = "Awaiting"]
+  LET awaiting == [row EXCEPT !.connections[m.source] = "Awaiting"]
   IN CASE m.type = "VoteResponse" -> Step_HandleVoteResponse(n, awaiting, m)
        [] m.type = "BeginQuorumEpochResponse" ->
             Step_HandleBeginQuorumEpochResponse(n, awaiting, m)
@@ -59,8 +57,8 @@ Replies(outcome, m) ==
 
 AfterExchange(n, p) ==
   LET row == rows[n]
-      quorum == InForce(VotersOf(row.voter))!RequestInFlight(n, row.voter.quorum, p)
-      m == IF row.download = NoId THEN quorum ELSE FetchSnapshotRequest(row, quorum)
+      asked == InForce(VotersOf(row))!RequestInFlight(n, row, p)
+      m == IF row.download = NoId THEN asked ELSE FetchSnapshotRequest(row, asked)
       served == Serve(p, rows[p], m)
   IN Becomes(p, served) \cup
      UNION {UNION {{[rows EXCEPT ![p] = Normal(s.row), ![n] = Normal(used.row)] :
@@ -93,17 +91,17 @@ Budgeted(n) ==
           rows' \in Becomes(n,
             Step_HandleRemoveVoter(n, rows[n], [type |-> "RemoveVoter", voter |-> v]))
   \/ /\ Spend("snapshots", MaxSnapshots)
-     /\ \E end \in 1..Len(LogOfRow(rows[n])) :
+     /\ \E end \in 1..Len(rows[n].log) :
           rows' \in Becomes(n, Step_HandleCreateSnapshot(n, rows[n], [end |-> end]))
   \/ /\ Spend("cleanings", MaxCleanings)
-     /\ \E offset \in 1..Len(LogOfRow(rows[n])) :
+     /\ \E offset \in 1..Len(rows[n].log) :
           rows' \in Becomes(n, Step_HandleCleanSnapshots(n, rows[n], [offset |-> offset]))
   \/ /\ Spend("crashes", MaxCrashes)
-     /\ \E keep \in rows[n].voter.quorum.flushed..Len(LogOfRow(rows[n])) :
+     /\ \E keep \in rows[n].flushed..Len(rows[n].log) :
           rows' \in Becomes(n, UNION {Step_HandleRestart(n, down.row, None) :
                        down \in Step_HandleCrash(n, rows[n], [keep |-> keep])})
 
-Whole(voters) == [n \in Nodes |-> [InitialRow(n) EXCEPT !.voter = voters[n]]]
+Whole(voters) == [n \in Nodes |-> voters[n] @@ InitialRow(n)]
 
 MCInit ==
   /\ IF Seeded
@@ -118,17 +116,14 @@ MCInit ==
 (* leading.                                                                 *)
 Parted(l, d) ==
   LET seed == MC!Seed(l, MaxRecords)
-      idle(n) == [seed[n] EXCEPT
-        !.quorum = [V!InitialRow(n).quorum EXCEPT
-          !.role = "Unattached", !.epoch = 3, !.quorumState.epoch = 3,
-          !.log = seed[n].quorum.log, !.flushed = seed[n].quorum.flushed,
-          !.epochCache = seed[n].quorum.epochCache],
-        !.caughtUp = {}]
+      idle(n) == [V!InitialRow(n) EXCEPT
+        !.role = "Unattached", !.epoch = 3, !.quorumState.epoch = 3,
+        !.log = seed[n].log, !.flushed = seed[n].flushed, !.epochCache = seed[n].epochCache,
+        !.historyEnd = seed[n].historyEnd]
       led(row) == [row EXCEPT
-        !.quorum.log =
-          Append(@, [epoch |-> 2, value |-> LeaderChange, voters |-> {}, moved |-> {}]),
-        !.quorum.flushed = @ + 1, !.historyEnd = @ + 1,
-        !.quorum.epochCache = Append(@, [epoch |-> 2, start |-> 1])]
+        !.log = Append(@, [epoch |-> 2, value |-> LeaderChange, voters |-> {}, moved |-> {}]),
+        !.flushed = @ + 1, !.historyEnd = @ + 1,
+        !.epochCache = Append(@, [epoch |-> 2, start |-> 1])]
   IN Whole([n \in Nodes |-> IF n = d THEN led(idle(n)) ELSE idle(n)])
 
 PartedInit ==
@@ -145,7 +140,7 @@ MCNext ==
 MCSpec == MCInit /\ [][MCNext]_mcVars
 PartedSpec == PartedInit /\ [][MCNext]_mcVars
 
-WithinEpochs == \A n \in Nodes : rows[n].voter.quorum.epoch <= MaxEpoch
+WithinEpochs == \A n \in Nodes : rows[n].epoch <= MaxEpoch
 
 NoIllegalJoin == [][NoIllegalJoinStep]_mcVars
 LoadsCommitted == [][LoadsCommittedStep]_mcVars
@@ -159,11 +154,11 @@ NoLoadProbe == [][\A n \in Nodes : ~Loads(n)]_mcVars
 NoObserverLoadsProbe == [][\A n \in Nodes \ FirstVoters : ~Loads(n)]_mcVars
 NoLoadReplacesRecordsProbe ==
   [][\A n \in Nodes : Loads(n) =>
-       IsPrefixOf(LogOfRow(rows[n]), LogOfRow(rows'[n]))]_mcVars
+       IsPrefixOf(rows[n].log, rows'[n].log)]_mcVars
 NoSnapshotNotFoundProbe ==
   [][\A n \in Nodes :
        ~(/\ rows[n].download # NoId /\ rows'[n].download = NoId
-         /\ rows'[n].voter.quorum.role = "Follower"
+         /\ rows'[n].role = "Follower"
          /\ rows'[n].logStart = rows[n].logStart)]_mcVars
 NoDeposedAfterSnapshotProbe ==
   [][\A n \in Nodes :

@@ -24,12 +24,12 @@ Z110_HistoryAfterTruncation(row, offset) ==
 (* Z112 (KAFKA-20661): when the timer of a change whose record waits in the *)
 (* accumulator has expired, the next change does not see it. Here the       *)
 (* waiting records are the unflushed ones; nobody can fetch either.         *)
-SeenSets(row) == SelectSeq(row.history, LAMBDA set : set.offset < row.quorum.flushed)
+SeenSets(row) == SelectSeq(row.history, LAMBDA set : set.offset < row.flushed)
 
 Z112_ChangeRefused(row) ==
   CASE row.change # Undefined -> "REQUEST_TIMED_OUT"
     [] ~OwnEpochCommitted(row) -> "REQUEST_TIMED_OUT"
-    [] LastOf(SeenSets(row)).offset >= MaxOf(row.quorum.highWatermark, 0) -> "REQUEST_TIMED_OUT"
+    [] LastOf(SeenSets(row)).offset >= MaxOf(row.highWatermark, 0) -> "REQUEST_TIMED_OUT"
     [] OTHER -> ""
 
 Z112_ChangedVoters(row, node) ==
@@ -40,20 +40,20 @@ Z112_ChangedVoters(row, node) ==
 (* leader resign; when its timer has run out, the leader leads on.          *)
 Z113_LeavesAfterRemoval(n, row) ==
   /\ row.change # Undefined
-  /\ row.quorum.role = "Leader" /\ n \notin VotersOf(row) /\ LastSetCommitted(row)
+  /\ row.role = "Leader" /\ n \notin VotersOf(row) /\ LastSetCommitted(row)
 
 (* Z114 (Ongaro, 2015): a leader changes the voters before a record of its  *)
 (* own epoch is committed, from a set that another leader changes, too.     *)
 Z114_ChangeRefused(row) ==
   LET last == LastOf(row.history).offset
-  IN IF row.change # Undefined \/ (last # Undefined /\ last >= row.quorum.highWatermark)
+  IN IF row.change # Undefined \/ (last # Undefined /\ last >= row.highWatermark)
      THEN "REQUEST_TIMED_OUT" ELSE ""
 
 (* Z115 (mutant): a set is in force when it is known to be committed, and   *)
 (* not when it is in the log.                                               *)
 Z115_VotersOf(row) ==
   LET known == SelectSeq(row.history,
-        LAMBDA set : set.offset < MaxOf(row.quorum.highWatermark, 0))
+        LAMBDA set : set.offset < MaxOf(row.highWatermark, 0))
   IN LastOf(known).voters
 
 (* Z116 (KAFKA-17332): an observer does not flush fetched records. As a     *)

@@ -5,7 +5,7 @@
 (***************************************************************************)
 EXTENDS VoterChanges
 
-Leads(row) == row.quorum.role = "Leader"
+Leads(row) == row.role = "Leader"
 
 Inputs_AddVoter(n, row) ==
   {[type |-> "AddVoter", voter |-> v] : v \in IF Leads(row) THEN Nodes ELSE {}}
@@ -13,12 +13,12 @@ Inputs_RemoveVoter(n, row) ==
   {[type |-> "RemoveVoter", voter |-> v] : v \in IF Leads(row) THEN Nodes ELSE {}}
 Inputs_FetchFromBootstrap(n, row) ==
   {[type |-> "FetchFromBootstrap", peer |-> v] :
-     v \in IF row.quorum.role \in {"Unattached", "Follower"} THEN Nodes \ {n} ELSE {}}
+     v \in IF row.role \in {"Unattached", "Follower"} THEN Nodes \ {n} ELSE {}}
 Inputs_RequestTimeout(n, row) ==
   {[type |-> "RequestTimeout", peer |-> v] :
-     v \in {peer \in Nodes : Running(row) /\ row.quorum.connections[peer] # "Ready"}}
+     v \in {peer \in Nodes : Running(row) /\ row.connections[peer] # "Ready"}}
 Inputs_Crash(n, row) ==
-  LET least == MaxOf(row.quorum.flushed, LastOf(row.history).offset + 1)
+  LET least == MaxOf(row.flushed, LastOf(row.history).offset + 1)
   IN {[type |-> "Crash", keep |-> keep] :
-        keep \in IF Running(row) THEN least..Len(row.quorum.log) ELSE {}}
+        keep \in IF Running(row) THEN least..Len(row.log) ELSE {}}
 ==============================================================================

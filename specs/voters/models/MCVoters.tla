@@ -27,20 +27,18 @@ Nobody == InForce({})!Nobody
 Known(row) == LastOf(row.history).voters
 
 Normal(row) ==
-  LET q == row.quorum
-      settled == MaxOf(q.highWatermark, q.epochStart)
-      leads == q.role = "Leader"
-  IN [row EXCEPT !.quorum =
-       [q EXCEPT
-          !.connections = [v \in Nodes |-> "Ready"],
-          !.parked = {}, !.fetchedVoters = {}, !.unacked = {}, !.successors = <<>>,
-          !.rejected = {}, !.hasFetched = FALSE,
-          !.voted = IF q.leader = Nobody THEN @ ELSE Nobody,
-          !.quorumState.voted = IF q.leader = Nobody THEN @ ELSE Nobody,
-          !.highWatermark =
-            IF leads \/ q.role = "Resigned" \/ KeepWatermarks THEN @ ELSE Undefined,
-          !.flushed = IF spent.crashes = MaxCrashes /\ ~leads THEN Len(q.log) ELSE @,
-          !.endOffsets = [v \in Nodes |-> IF @[v] <= settled THEN Undefined ELSE @[v]]]]
+  LET settled == MaxOf(row.highWatermark, row.epochStart)
+      leads == row.role = "Leader"
+  IN [row EXCEPT
+        !.connections = [v \in Nodes |-> "Ready"],
+        !.parked = {}, !.fetchedVoters = {}, !.unacked = {}, !.successors = <<>>,
+        !.rejected = {}, !.hasFetched = FALSE,
+        !.voted = IF row.leader = Nobody THEN @ ELSE Nobody,
+        !.quorumState.voted = IF row.leader = Nobody THEN @ ELSE Nobody,
+        !.highWatermark =
+          IF leads \/ row.role = "Resigned" \/ KeepWatermarks THEN @ ELSE Undefined,
+        !.flushed = IF spent.crashes = MaxCrashes /\ ~leads THEN Len(row.log) ELSE @,
+        !.endOffsets = [v \in Nodes |-> IF @[v] <= settled THEN Undefined ELSE @[v]]]
 
 -----------------------------------------------------------------------------
 (* Exchanges.                                                               *)
@@ -53,7 +51,7 @@ Serve(p, row, m) ==
     [] m.type = "FetchRequest" -> Step_HandleFetchRequest(p, row, m)
 
 Use(n, row, m) ==
-  LET awaiting == [row EXCEPT !.quorum.connections[m.source] = "Awaiting"]
+  LET awaiting == [row EXCEPT !.connections[m.source] = "Awaiting"]
   IN CASE m.type = "VoteResponse" -> Step_HandleVoteResponse(n, awaiting, m)
        [] m.type = "BeginQuorumEpochResponse" ->
             Step_HandleBeginQuorumEpochResponse(n, awaiting, m)
@@ -61,7 +59,7 @@ Use(n, row, m) ==
 
 (* A fetch that would be parked is answered as if its wait were over.       *)
 Served(p, row, m) ==
-  UNION {IF m \in o.row.quorum.parked
+  UNION {IF m \in o.row.parked
          THEN Step_HandleFetchMaxWait(p, o.row, [request |-> m])
          ELSE {o} : o \in Serve(p, row, m)}
 
@@ -71,7 +69,7 @@ Replies(outcome, m) ==
      /\ r.request = m}
 
 AfterExchange(n, p) ==
-  LET m == InForce(Known(rows[n]))!RequestInFlight(n, rows[n].quorum, p)
+  LET m == InForce(Known(rows[n]))!RequestInFlight(n, rows[n], p)
       served == Served(p, rows[p], m)
   IN Becomes(p, served) \cup
      UNION {UNION {{[rows EXCEPT ![p] = Normal(s.row), ![n] = Normal(used.row)] :
@@ -80,7 +78,7 @@ AfterExchange(n, p) ==
 
 (* Whom n may ask now.                                                      *)
 Asked(n) ==
-  LET q == rows[n].quorum
+  LET q == rows[n]
       others == Nodes \ {n}
   IN CASE q.role = "Candidate" -> Known(rows[n]) \ q.granted
        [] n \notin Known(rows[n]) /\ q.role \in {"Follower", "Unattached"} -> others
@@ -93,18 +91,18 @@ Asked(n) ==
 
 (* The timer, and a pre-vote that is granted.                               *)
 Stands(n) ==
-  LET prospective == IF rows[n].quorum.role = "Follower"
+  LET prospective == IF rows[n].role = "Follower"
                      THEN Step_HandleFetchTimeout(n, rows[n], None)
                      ELSE Step_HandleElectionTimeout(n, rows[n], None)
-  IN UNION {IF o.row.quorum.role # "Prospective" THEN {o}
-            ELSE Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n].quorum,
-                   InForce(Known(rows[n]))!BecomeCandidate(n, o.row.quorum), {})) :
+  IN UNION {IF o.row.role # "Prospective" THEN {o}
+            ELSE Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n],
+                   InForce(Known(rows[n]))!BecomeCandidate(n, o.row), {})) :
             o \in prospective}
 
 LearnsEpoch(n) ==
-  UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n].quorum,
-           InForce(Known(rows[n]))!BecomeUnattached(rows[n].quorum, epoch), {})) :
-         epoch \in {e \in {rows[v].quorum.epoch : v \in Nodes} : e > rows[n].quorum.epoch}}
+  UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n],
+           InForce(Known(rows[n]))!BecomeUnattached(rows[n], epoch), {})) :
+         epoch \in {e \in {rows[v].epoch : v \in Nodes} : e > rows[n].epoch}}
 
 Free(n) ==
   \/ \E p \in Asked(n) : rows' \in AfterExchange(n, p)
@@ -117,7 +115,7 @@ Spend(budget, limit) ==
   /\ spent[budget] < limit
   /\ spent' = [spent EXCEPT ![budget] = @ + 1]
 
-Leads(n) == rows[n].quorum.role = "Leader"
+Leads(n) == rows[n].role = "Leader"
 
 Budgeted(n) ==
   \/ /\ Leads(n) /\ Spend("records", MaxRecords)
@@ -133,7 +131,7 @@ Budgeted(n) ==
   \/ /\ Spend("expiries", MaxExpiries)
      /\ rows' \in Becomes(n, Step_HandleVoterChangeTimeout(n, rows[n], None))
   \/ /\ Spend("crashes", MaxCrashes)
-     /\ \E keep \in rows[n].quorum.flushed..Len(rows[n].quorum.log) :
+     /\ \E keep \in rows[n].flushed..Len(rows[n].log) :
           rows' \in Becomes(n, UNION {Step_HandleRestart(n, down.row, None) :
                        down \in Step_HandleCrash(n, rows[n], [keep |-> keep])})
 
@@ -144,17 +142,17 @@ Seed(l, tail) ==
       log == <<first>> \o [i \in 1..tail |->
                [epoch |-> 1, value |-> i, voters |-> {}, moved |-> {}]]
       follows(n) ==
-        [InitialRow(n).quorum EXCEPT
+        [InitialRow(n) EXCEPT
            !.role = "Follower", !.epoch = 1, !.leader = l,
            !.quorumState = [epoch |-> 1, leader |-> l, voted |-> Nobody],
-           !.log = <<first>>, !.flushed = 1, !.epochCache = <<[epoch |-> 1, start |-> 0]>>]
+           !.log = <<first>>, !.flushed = 1, !.epochCache = <<[epoch |-> 1, start |-> 0]>>,
+           !.historyEnd = 1]
   IN [n \in Nodes |->
-        IF n # l THEN [InitialRow(n) EXCEPT !.quorum = follows(n), !.historyEnd = 1]
-        ELSE [InitialRow(n) EXCEPT
-                !.quorum = [follows(n) EXCEPT
-                  !.role = "Leader", !.log = log, !.flushed = Len(log), !.highWatermark = 1,
-                  !.epochStart = 0, !.announced = 1],
-                !.historyEnd = Len(log), !.caughtUp = IF tail = 0 THEN Nodes \ FirstVoters ELSE {}]]
+        IF n # l THEN follows(n)
+        ELSE [follows(n) EXCEPT
+                !.role = "Leader", !.log = log, !.flushed = Len(log), !.highWatermark = 1,
+                !.epochStart = 0, !.announced = 1, !.historyEnd = Len(log),
+                !.caughtUp = IF tail = 0 THEN Nodes \ FirstVoters ELSE {}]]
 
 Begins ==
   IF Seeded
@@ -174,7 +172,7 @@ MCNext ==
 
 MCSpec == MCInit /\ [][MCNext]_mcVars
 
-WithinEpochs == \A n \in Nodes : rows[n].quorum.epoch <= MaxEpoch
+WithinEpochs == \A n \in Nodes : rows[n].epoch <= MaxEpoch
 
 NoIllegalJoin == [][NoIllegalJoinStep]_mcVars
 
@@ -190,6 +188,6 @@ NoTruncatedSetProbe ==
   [][\A n \in Nodes : Len(rows'[n].history) >= Len(rows[n].history)]_mcVars
 NoRemovedLeaderLeftProbe ==
   [][~\E n \in Nodes : Leads(n) /\ n \notin Known(rows[n])
-                       /\ rows'[n].quorum.role = "Resigned"
+                       /\ rows'[n].role = "Resigned"
                        /\ n \notin LastVoters(committed')]_mcVars
 =============================================================================

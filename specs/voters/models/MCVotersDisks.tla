@@ -7,7 +7,7 @@ EXTENDS MCVoters
 
 Disks(n) ==
   \/ /\ Running(rows[n]) /\ Spend("crashes", MaxCrashes)
-     /\ rows' \in Becomes(n, Step_HandleCrash(n, rows[n], [keep |-> Len(rows[n].quorum.log)]))
+     /\ rows' \in Becomes(n, Step_HandleCrash(n, rows[n], [keep |-> Len(rows[n].log)]))
   \/ /\ ~Running(rows[n]) /\ UNCHANGED spent
      /\ rows' \in Becomes(n, Step_HandleRestart(n, rows[n], None))
                    \cup Becomes(n, Step_HandleReplaceDisk(n, rows[n], None))

@@ -19,7 +19,7 @@ CONSTANTS MaxDisturbances, MaxDeaths, MaxDeaf, Fair
 RefusedToLeader(row, node) ==
   CASE ChangeRefused(row) # "" -> ChangeRefused(row)
     [] node \notin VotersOf(row) \/ VotersOf(row) = {node} -> "VOTER_NOT_FOUND"
-    [] node = row.quorum.leader -> "NOT_LEADER_OR_FOLLOWER"
+    [] node = row.leader -> "NOT_LEADER_OR_FOLLOWER"
     [] OTHER -> ""
 
 LiveInit ==
@@ -35,20 +35,20 @@ Others(n) == Nodes \ {n}
 (* p may still grant n its vote.  (Rejections need not be remembered: they  *)
 (* say that p will not.)                                                    *)
 MayGrant(n, p) ==
-  /\ Hears(p) /\ p \notin rows[n].quorum.granted
+  /\ Hears(p) /\ p \notin rows[n].granted
   /\ AtLeastAsLong(LogOf(n), LogOf(p))
-  /\ \/ rows[p].quorum.epoch < rows[n].quorum.epoch
-     \/ /\ rows[p].quorum.epoch = rows[n].quorum.epoch
-        /\ rows[p].quorum.leader = Nobody /\ rows[p].quorum.voted \in {Nobody, n}
+  /\ \/ rows[p].epoch < rows[n].epoch
+     \/ /\ rows[p].epoch = rows[n].epoch
+        /\ rows[p].leader = Nobody /\ rows[p].voted \in {Nobody, n}
 
 Waits(n) ==
-  /\ Hears(n) /\ rows[n].quorum.role = "Candidate"
+  /\ Hears(n) /\ rows[n].role = "Candidate"
   /\ \E p \in Known(rows[n]) \ {n} : MayGrant(n, p)
 
-Alone(n) == \A v \in Others(n) : ~Waits(v) /\ rows[v].quorum.role # "Resigned"
+Alone(n) == \A v \in Others(n) : ~Waits(v) /\ rows[v].role # "Resigned"
 
 LivingLeaders(n) ==
-  {v \in Others(n) : Hears(v) /\ Leads(v) /\ rows[v].quorum.epoch >= rows[n].quorum.epoch}
+  {v \in Others(n) : Hears(v) /\ Leads(v) /\ rows[v].epoch >= rows[n].epoch}
 
 (* The nodes that would grant n a pre-vote, by its log.                     *)
 MayWin(n) ==
@@ -57,8 +57,8 @@ MayWin(n) ==
 
 MayTimeOut(n) ==
   /\ Votes(n) /\ LivingLeaders(n) = {}
-  /\ CASE rows[n].quorum.role = "Candidate" -> ~Waits(n) /\ MayWin(n)
-       [] rows[n].quorum.role \in {"Follower", "Unattached"} -> MayWin(n)
+  /\ CASE rows[n].role = "Candidate" -> ~Waits(n) /\ MayWin(n)
+       [] rows[n].role \in {"Follower", "Unattached"} -> MayWin(n)
        [] OTHER -> FALSE
 
 (* The fetches of no majority reach n.                                      *)
@@ -79,13 +79,13 @@ ExchangedWith(n, peers) == UNION {Exchanged(n, p) : p \in peers}
 (* pre-votes.                                                               *)
 Hinted(n) ==
   {[rows EXCEPT ![n] = Normal(o.row)] :
-     o \in UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n].quorum,
-                    InForce(Known(rows[n]))!BecomeFollower(rows[n].quorum,
-                      rows[l].quorum.epoch, l), {})) : l \in LivingLeaders(n)}}
+     o \in UNION {Changed(n, rows[n], InForce(Known(rows[n]))!Finish(n, rows[n],
+                    InForce(Known(rows[n]))!BecomeFollower(rows[n],
+                      rows[l].epoch, l), {})) : l \in LivingLeaders(n)}}
 
 (* What heals.  `Fair` leaves parts out for the twins, which must fail.     *)
 Heals(n) ==
-  LET role == rows[n].quorum.role
+  LET role == rows[n].role
   IN {newRows \in
        (IF "Vote" \in Fair /\ role = "Candidate" THEN ExchangedWith(n, Asked(n)) ELSE {})
        \cup (IF "Fetch" \in Fair /\ role \in {"Follower", "Unattached"}
@@ -105,7 +105,7 @@ Timer(n) == MayTimeOut(n) /\ Alone(n) /\ rows' \in Becomes(n, Stands(n)) /\ UNCH
 
 Disturb(n) ==
   /\ Spend("disturbances", MaxDisturbances)
-  /\ \/ rows[n].quorum.role \in {"Follower", "Unattached"} /\ MayWin(n)
+  /\ \/ rows[n].role \in {"Follower", "Unattached"} /\ MayWin(n)
         /\ rows' \in Becomes(n, Stands(n))
      \/ rows' \in Becomes(n, Step_HandleResign(n, rows[n], None))
 
@@ -127,9 +127,9 @@ LiveNext ==
 CanHeal == \E n \in Nodes : Running(rows[n]) /\ Heals(n) # {}
 TimerArmed(n) == Running(rows[n]) /\ MayTimeOut(n) /\ Alone(n)
 TimerFires(n) ==
-  /\ rows[n].quorum.role \in {"Follower", "Unattached", "Candidate"}
-  /\ rows'[n].quorum.epoch > rows[n].quorum.epoch
-  /\ rows'[n].quorum.role \in {"Candidate", "Leader"} /\ UNCHANGED spent
+  /\ rows[n].role \in {"Follower", "Unattached", "Candidate"}
+  /\ rows'[n].epoch > rows[n].epoch
+  /\ rows'[n].role \in {"Candidate", "Leader"} /\ UNCHANGED spent
 HealingStep == UNCHANGED spent /\ rows' # rows /\ ~\E n \in Nodes : TimerFires(n)
 
 (* As in MCQuorumLiveness: healing is weakly fair, timers are strongly so.  *)

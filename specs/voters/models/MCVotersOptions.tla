@@ -16,9 +16,9 @@ OptionsInit ==
 
 AfterAsking(n) ==
   LET row == rows[n]
-      p == row.quorum.leader
+      p == row.leader
       m == LeaderRequest(n, row)
-      awaiting == [row EXCEPT !.quorum.connections[p] = "Awaiting"]
+      awaiting == [row EXCEPT !.connections[p] = "Awaiting"]
       joins == row.asks = "AddVoter"
       served == IF joins THEN Step_HandleAddVoterRequest(p, rows[p], m)
                          ELSE Step_HandleUpdateVoterRequest(p, rows[p], m)

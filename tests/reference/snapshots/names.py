@@ -4,6 +4,7 @@ from kraftcheck.reference.snapshots.handlers import SnapshotHandlers
 from kraftcheck.reference.snapshots.properties import PROPERTIES
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
 from kraftcheck.reference.snapshots.types import SnapshotRow
+from kraftcheck.reference.voters.types import VoterRow
 from tests.reference.vocabulary import compared
 
 COMPARED = compared(
@@ -13,5 +14,6 @@ COMPARED = compared(
     models=("snapshots", "snapshots-standby"),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": SnapshotRow},
-    words=("NoId", "NoSnapshot", "IdOf", "LogOfRow", "LastEpochOf", "Latest", "Earliest", "Data"),
+    base=VoterRow,
+    words=("NoId", "NoSnapshot", "IdOf", "LastEpochOf", "Latest", "Earliest", "Data"),
 )

@@ -9,7 +9,6 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
-from kraftcheck.reference.snapshots.properties import committed_next
 from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
 from kraftcheck.reference.snapshots.types import (
     NO_ID,
@@ -20,7 +19,7 @@ from kraftcheck.reference.snapshots.types import (
     SnapshotRow,
     Stable,
 )
-from kraftcheck.reference.voters.properties import OF_OPTIONS
+from kraftcheck.reference.voters.properties import OF_OPTIONS, committed_next
 from kraftcheck.reference.voters.types import VoterRow, VotersEntry
 from tests.reference.plain import Plant, Planted, Rows, initial_rows
 from tests.reference.voters import plants as of_voters
@@ -39,7 +38,8 @@ def first_rows() -> Rows:
 def with_voter(voter: VoterRow, **fields: Any) -> SnapshotRow:
     """The row of a node of which this is known."""
     row: SnapshotRow = first_rows()[1]
-    return replace(row, voter=voter, **fields)
+    known = {field: getattr(voter, field) for field in VoterRow.__struct_fields__}
+    return replace(row, **known, **fields)
 
 
 def loaded(voter: VoterRow, snapshot: Snapshot = BOTH) -> SnapshotRow:
@@ -56,7 +56,7 @@ def of_rows(rows: Rows) -> Rows:
 def settled() -> Rows:
     """Node 3 has joined, and all know it; node 2 has a snapshot of it."""
     rows = of_rows(of_voters.settled())
-    return {**rows, 2: loaded(rows[2].voter)}
+    return {**rows, 2: loaded(rows[2])}
 
 
 def state(rows: Rows, before: Rows) -> Rows:

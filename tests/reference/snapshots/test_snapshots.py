@@ -36,7 +36,7 @@ def step(node: int, row: SnapshotRow, input: Any) -> tuple[SnapshotRow, tuple[An
 
 def asked(row: SnapshotRow) -> Any:
     """The follower's request that is in flight."""
-    return HANDLERS.under(row).request_in_flight(2, row.voter.quorum, 1)
+    return HANDLERS.under(row).request_in_flight(2, row, 1)
 
 
 def fetched(log: Any) -> tuple[SnapshotRow, FetchSnapshotRequest]:
@@ -55,9 +55,9 @@ def test_who_has_nothing_is_told_of_the_snapshot_and_loads_it() -> None:
     downloading, request = fetched(())
     _, [answer] = step(1, loaded(leading()), request)
     row, [then] = step(2, downloading, answer)
-    assert row.voter.quorum.log == LOG and row.voter.quorum.flushed == 2
-    assert row.voter.quorum.high_watermark == row.log_start == 2
-    assert row.snapshots == (BOTH,) and row.voter.history[-1].voters == (1, 2, 3)
+    assert row.log == LOG and row.flushed == 2
+    assert row.high_watermark == row.log_start == 2
+    assert row.snapshots == (BOTH,) and row.history[-1].voters == (1, 2, 3)
     assert (then.fetch_offset, then.last_fetched_epoch) == (2, 1)
 
 
@@ -76,7 +76,7 @@ def test_a_longer_log_of_a_later_epoch_goes() -> None:
     request = FetchSnapshotRequest(2, 1, 1, SnapshotId(2, 1))
     answer = FetchSnapshotResponse(1, 2, "NONE", 1, 1, BOTH, request)
     after, _ = step(2, row, answer)
-    assert after.voter.quorum.log == LOG and after.voter.quorum.role == "Follower"
+    assert after.log == LOG and after.role == "Follower"
     assert not SnapshotRules(THREE).snapshot_is_ahead(row, BOTH)
 
 
@@ -94,15 +94,15 @@ def test_the_set_at_the_end_of_a_snapshot_does_not_evict_the_one_before() -> Non
     """Z111: what is at the snapshot's end is not in it, and may be truncated."""
     row = with_voter(leading((*LOG, voters(1, 2)), 2))
     after, _ = step(1, row, CreateSnapshot(2))
-    assert [each.voters for each in after.voter.history] == [(1, 2, 3), (1, 2)]
+    assert [each.voters for each in after.history] == [(1, 2, 3), (1, 2)]
 
 
 def test_a_log_that_lost_what_its_snapshot_has_begins_at_it() -> None:
     row = with_voter(leading(flushed=1), snapshots=(BOTH,))
     down, _ = step(1, row, Crash(1))
-    assert len(down.voter.quorum.log) == 1
+    assert len(down.log) == 1
     up, _ = step(1, down, Restart())
-    assert up.voter.quorum.log == LOG and up.log_start == 2
+    assert up.log == LOG and up.log_start == 2
 
 
 def test_only_what_a_snapshot_covers_is_deleted() -> None:
@@ -115,7 +115,7 @@ def test_only_what_a_snapshot_covers_is_deleted() -> None:
 def test_a_log_without_its_beginning_is_not_started() -> None:
     down, _ = step(1, with_voter(leading(), log_start=1), Crash(2))
     up, _ = step(1, replace(down, snapshots=()), Restart())
-    assert up.voter.quorum.role == "Halted"
+    assert up.role == "Halted"
 
 
 def test_a_deposed_controller_goes_back_to_all_that_is_committed() -> None:

@@ -1,5 +1,6 @@
 """What is compared of the names of changes of the voters."""
 
+from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.voters.handlers import VoterHandlers
 from kraftcheck.reference.voters.properties import PROPERTIES
 from kraftcheck.reference.voters.protocol import VOTERS
@@ -13,5 +14,6 @@ COMPARED = compared(
     models=("voters", "voters-bootstrap"),
     properties=PROPERTIES,
     rows={"InitialRow(n) ==": VoterRow},
+    base=Row,
     words=("VotersRecord", "SetsIn", "LastOf"),
 )

@@ -42,7 +42,7 @@ def with_log(row: VoterRow, log: VotersLog, **fields: Any) -> VoterRow:
     sets = [VotersAt(at, entry.voters) for at, entry in enumerate(log) if entry.voters]
     known = {"log": log, "flushed": len(log), "epoch_cache": cache_of(log), **fields}
     history = (VotersAt(UNDEFINED, THREE.first_voters), *sets)
-    return replace(row, quorum=replace(row.quorum, **known), history=history, history_end=len(log))
+    return replace(row, **known, history=history, history_end=len(log))
 
 
 def following(log: VotersLog = LOG, **fields: Any) -> VoterRow:
@@ -120,7 +120,7 @@ def plants() -> tuple[Plant, ...]:
         # Before the last set is committed, before a record of its epoch is, and one who lags.
         Plant("NoIllegalJoin", was, state({**was, 1: leading(log, known)}, was))
         for was, log, known in (
-            (uncaught, (*uncaught[1].quorum.log, voters(1, 2, 3)), 2),
+            (uncaught, (*uncaught[1].log, voters(1, 2, 3)), 2),
             ({**before, 1: leading(known=-1)}, (*LOG, voters(1, 2)), -1),
             (alone, LOG, 1),
         )

@@ -69,7 +69,7 @@ def test_without_an_option_none_of_its_actions_is_taken(option: str) -> None:
 
 
 def test_who_is_no_voter_asks_to_be_one_in_place_of_records() -> None:
-    alone = following((OPENED,), connections=(AWAITING, *following().quorum.connections[1:]))
+    alone = following((OPENED,), connections=(AWAITING, *following().connections[1:]))
     asking = stepped(HANDLERS, 3, alone, AutoJoinTimeout())
     [request] = asking.sent
     assert request == AddVoterRequest(3, 1, 3, False) and asking.row.asks == "AddVoter"
@@ -120,7 +120,7 @@ def test_an_update_is_answered_at_once(node: int, epoch: int, error: str) -> Non
     done = stepped(HANDLERS, 1, leading((OPENED,), 1), UpdateVoterRequest(node, 1, epoch, True))
     [answer] = [m for m in done.sent if isinstance(m, UpdateVoterResponse)]
     assert answer.error == error and done.row.change == -1
-    assert (done.row.quorum.log[-1].moved == (2,)) == (error == "NONE")
+    assert (done.row.log[-1].moved == (2,)) == (error == "NONE")
 
 
 def test_a_version_that_there_is_not_is_refused() -> None:

@@ -42,13 +42,13 @@ def step(node: int, row: VoterRow, input: Input) -> VoterRow:
 
 def test_a_removed_leader_leaves_in_the_step_that_commits_it() -> None:
     removing = step(1, leading(), RemoveVoter(1))
-    assert removing.quorum.role == "Leader" and removing.history[-1].voters == (2, 3)
-    flushed = replace(removing, quorum=replace(removing.quorum, flushed=3))
+    assert removing.role == "Leader" and removing.history[-1].voters == (2, 3)
+    flushed = replace(removing, flushed=3)
     one = step(1, flushed, FetchRequest(2, 1, 1, 3, 1))
-    assert one.quorum.role == "Leader" and one.quorum.high_watermark == 2
+    assert one.role == "Leader" and one.high_watermark == 2
     both = HANDLERS.step(1, one, FetchRequest(3, 1, 1, 3, 1))
-    assert both is not None and both.row.quorum.high_watermark == 3
-    assert both.row.quorum.role == "Resigned" and both.row.change == -1
+    assert both is not None and both.row.high_watermark == 3
+    assert both.row.role == "Resigned" and both.row.change == -1
     told = {m.destination for m in both.sent if isinstance(m, EndQuorumEpochRequest)}
     assert told == {2, 3}
 
@@ -61,7 +61,7 @@ def test_a_set_that_is_appended_below_the_old_end_is_read() -> None:
     connections = ("Awaiting", "Ready", "Ready")
     tail = following((OPENED, OPENED, OPENED), connections=connections)
     cut = step(2, tail, answer(FetchRequest(2, 1, 1, 3, 1), (), EpochEnd(1, 1)))
-    assert (len(cut.quorum.log), cut.history_end) == (1, 1)
+    assert (len(cut.log), cut.history_end) == (1, 1)
     read = step(2, cut, answer(FetchRequest(2, 1, 1, 1, 1), LOG[1:], NO_DIVERGENCE))
     assert read.history[-1].voters == (1, 2, 3)
 
@@ -75,7 +75,7 @@ def test_check_quorum_spares_a_sole_voter_only_if_it_leads() -> None:
     alone = (OPENED, voters(1))
     assert HANDLERS.step(1, leading(alone), CheckQuorumTimeout()) is None
     outside = leading((OPENED, voters(2)), 1)
-    assert step(1, outside, CheckQuorumTimeout()).quorum.role == "Resigned"
+    assert step(1, outside, CheckQuorumTimeout()).role == "Resigned"
 
 
 def test_no_run_has_a_crash_that_takes_a_set_in_force() -> None:
@@ -85,7 +85,7 @@ def test_no_run_has_a_crash_that_takes_a_set_in_force() -> None:
     before = state({1: leading(log, 1, end_offsets=(-1, 1, -1)), 2: short, 3: short})
     removing = step(1, before[1], RemoveVoter(2))
     alone = step(1, removing, FetchRequest(2, 1, 1, 1, 1))
-    assert alone.quorum.high_watermark == alone.quorum.flushed == 2
+    assert alone.high_watermark == alone.flushed == 2
     now = state({**before, 1: alone}, before)
     assert PLANTED.violated(before, now) == set()
     lossy = step(1, alone, Crash(2))
