@@ -1,9 +1,9 @@
 """What a command costs: CPU-seconds and memory of all processes that it starts, however they end.
 
-The system adds the time of a process to that of whoever waits for its end. Nobody waits for the
-workers of PySpark's daemon, so these are looked at while they run; they end when the work is done,
-so what is missed is at most what one does in SAMPLE_S. Memory is resident memory of all processes
-together, sampled: pages that processes share count in each, so it is an upper bound.
+The system adds the CPU time of a process to the process that waits for its end. No process waits
+for the workers of PySpark's daemon, so these are sampled while they run. They end with the work:
+at most SAMPLE_S of each is missed. Memory is the resident memory of all processes, sampled. It is
+an upper bound, because a page that processes share counts in each.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from kraftcheck.kafka.live.artifacts import (
     CHECKSUMS,
     VERSION,
     ArtifactError,
+    Artifacts,
     check,
     maven,
     reason,
@@ -51,6 +53,26 @@ def test_what_is_not_known_is_refused(known: Path, damage: object, said: str) ->
     damage(known)
     with pytest.raises(ArtifactError, match=said):
         check(known, known.parent / "checksums.txt")
+
+
+def test_a_cache_that_lacks_a_jar_is_fetched_again(
+    known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of jars that has grown since the cache was filled; a full cache is left alone."""
+    folder, fetched = known.parent, []
+
+    def fetch(_: Artifacts, into: Path) -> None:
+        fetched.append(into)
+        shutil.copytree(known, into)
+
+    monkeypatch.setattr("kraftcheck.kafka.live.artifacts._download", fetch)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    wanted = Artifacts("tests", folder / "pom.xml", folder / "checksums.txt", "1.0")
+    wanted.place.mkdir(parents=True)
+    (wanted.place / "a.jar").write_bytes(b"a.jar")
+    check(wanted.libraries(), wanted.checksums)
+    check(wanted.libraries(), wanted.checksums)
+    assert len(fetched) == 1
 
 
 def test_the_checksums_are_of_the_version_that_is_asked_for() -> None:

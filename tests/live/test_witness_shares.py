@@ -217,7 +217,7 @@ def test_the_start_offset_goes_back() -> None:
     ],
 )
 def test_one_response_for_two_writes(name: str, breaks: str, field: str) -> None:
-    """The first of two writes of one request fails, and is told the success of the second."""
+    """Of two writes in one request the first fails, and gets the response of the second."""
     found = run(VIOLATED, "replay", str(EXAMPLES / f"{name}.moves"))
     assert (found["violates"], found["as_said"], found["left_out"]) == (breaks, True, [])
     [refused] = found["found"]["rejections"]

@@ -44,7 +44,7 @@ class Artifacts(NamedTuple):
         return cache() / self.name / self.version
 
     def libraries(self) -> Path:
-        """The folder with the jars, filled the first time.
+        """The folder with the jars, filled the first time and whenever it lacks one.
 
         Raises ArtifactError: no such version, no Maven, it failed, or a jar is not the one that is
         known.
@@ -54,11 +54,13 @@ class Artifacts(NamedTuple):
             raise ArtifactError(
                 f"no hashes for Apache Kafka {self.version}; known versions: {known}"
             )
-        if not self.place.is_dir():
+        there = {path.name for path in self.place.glob("*.jar")}
+        if not digests(self.checksums).keys() <= there:
             partial = self.place.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
             _download(self, partial)
             check(partial, self.checksums)
+            shutil.rmtree(self.place, ignore_errors=True)
             partial.rename(self.place)
         return self.place
 

@@ -171,7 +171,7 @@ class ClusterSimulation(JoinedRun, Joints):
         return self.controllers.placements(partition, replicas)
 
     def _asked(self, of: ClusterPartition, input: Input) -> None:
-        """An active controller that fails over resigns; all else it is asked."""
+        """Give an input to the controller. For a failover, the active controller resigns."""
         active = self.controllers.active()
         if not isinstance(input, ControllerFailover):
             self.ask({of.number: input})

@@ -231,7 +231,7 @@ class PartitionRun(TimedRun):
         if watched or node == CONTROLLER:
             sent = step.sent if step.notable & WRITTEN else ()
             after = before.stepped(node, step.after.row, [m.value for _, m in sent])
-            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # a dict
+            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # Rows are a dict here
         else:
             self.rows[node] = step.after.row
         if node == CONTROLLER:
