@@ -1,4 +1,4 @@
-"""What the interceptor costs a producer: `python -m benchmarks.interceptor [ROUNDS]`.
+"""What the interceptor costs a producer: `python -m benchmarks interceptor [ROUNDS]`.
 
 Three producers of one JVM write batches of 16 kB to one broker on this machine, in turn: without an
 interceptor, with one that only adds a header, and with the recorder (Interceptor.java). Throughput
@@ -9,8 +9,8 @@ median of ROUNDS rounds. The first rounds warm up and do not count.
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -28,8 +28,8 @@ TOPIC: Final = "t"
 CONFIG: Final = {"retention.bytes": str(1 << 28), "segment.bytes": str(1 << 26)}
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+def main(arguments: Sequence[str]) -> None:
+    rounds = int(arguments[0]) if arguments else ROUNDS
     with tempfile.TemporaryDirectory(prefix="interceptor-") as temporary:
         folder = Path(temporary)
         jar = folder / interceptor.JAR
@@ -59,7 +59,3 @@ def measure(bootstrap: str, jar: Path, size: int, count: int, rounds: int, histo
     print(f"  header alone {header:,}: {header / plain - 1:+.1%}")
     print(f"  recorded {recorded:,}: {recorded / plain - 1:+.1%}")
     print(f"  {bytes_a_record:.1f} bytes of history a record; rounds: {costs}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
