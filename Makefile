@@ -29,7 +29,7 @@ UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osut
 
 .DEFAULT_GOAL := help
 .PHONY: help setup verify check test test-slow test-acceptance test-kafka spec spec-medium chaos
-.PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection bench-campaign
+.PHONY: bugs bugs-full kafka bench lint format docs answers size prove lock detection
 .PHONY: cluster interceptor site spark-versions mutate-checkers attack clean distclean
 
 help: ## print every target with its one-line help
@@ -96,14 +96,11 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 interceptor: ## build and test the jar that records Java applications
 	@cd kraftcheck/kafka/live/interceptor && mvn -q -B package $(ARGS) && cp target/*.jar $(CURDIR)
 
-bench: setup ## the published figures, measured now (ARGS="name ..." for benchmarks)
+bench: setup ## the published figures, measured now (ARGS="NAME ARGUMENT ..." for another benchmark)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
 	@$(BIN)/python -m kraftcheck.standalone
-
-bench-campaign: setup ## what a campaign costs: runs/s, memory, stages (ARGS="partition 1000")
-	@$(BIN)/python -m benchmarks.campaign $(ARGS)
 
 spark-versions: setup ## the tests on other versions of Spark (SPARK="4.0.5 4.3.0")
 	@tools/spark_versions.sh $(SPARK)

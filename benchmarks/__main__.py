@@ -1,21 +1,22 @@
-"""Lists and runs the benchmarks: `python -m benchmarks [--list] [name ...]`; by itself, the board.
+"""Lists the benchmarks, or runs one: `python -m benchmarks [--list | NAME [ARGUMENT ...]]`.
 
-A benchmark is a module in this folder with a function `main()` that prints its figures, and with a
-docstring whose first line says what it compares with what. Each runs in a process of its own, so
-that none is measured with the caches, the memory or the JVM that another left behind.
+By itself it runs the board. A benchmark is a module in this folder with a function `main` that
+takes the arguments and prints its figures, and with a docstring whose first line says what it
+compares with what.
 
-Exit codes: 0 all ran, 1 one failed, 3 a name that is no benchmark.
+Exit codes: 0 it ran, 1 it failed, 3 a name that is no benchmark.
 """
 
 from __future__ import annotations
 
 import ast
-import subprocess
+import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RAN, FAILED, BAD_INPUT = 0, 1, 3
+RAN, BAD_INPUT = 0, 3
 
 
 def benchmarks() -> dict[str, str]:
@@ -27,31 +28,20 @@ def benchmarks() -> dict[str, str]:
     return found
 
 
-def run(name: str) -> bool:
-    call = f"import importlib; importlib.import_module('benchmarks.{name}').main()"
-    return subprocess.run([sys.executable, "-c", call], cwd=HERE.parent).returncode == 0
-
-
-def main(argv: list[str]) -> int:
+def main(words: Sequence[str]) -> int:
     known = benchmarks()
-    names = [argument for argument in argv if argument != "--list"]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        there = ", ".join(known) or "none yet"
-        print(f"benchmarks: no benchmark {unknown[0]!r}; there are: {there}", file=sys.stderr)
-        return BAD_INPUT
-    if "--list" in argv:
-        for name in names or known:
-            print(f"{name:<24} {known[name]}")
+    name, *arguments = words or ["board"]
+    if name == "--list":
+        for each, said in known.items():
+            print(f"{each:<24} {said}")
         return RAN
-    failed = []
-    for name in names or ["board"]:
-        print(f"== {name}: {known[name]}", flush=True)
-        if not run(name):
-            failed.append(name)
-    if failed:
-        print(f"benchmarks: failed: {', '.join(failed)}", file=sys.stderr)
-    return FAILED if failed else RAN
+    if name not in known:
+        there = ", ".join(known)
+        print(f"benchmarks: no benchmark {name!r}; there are: {there}", file=sys.stderr)
+        return BAD_INPUT
+    print(f"== {name}: {known[name]}", flush=True)
+    importlib.import_module(f"benchmarks.{name}").main(arguments)
+    return RAN
 
 
 if __name__ == "__main__":

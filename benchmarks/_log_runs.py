@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 import os
 import resource
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks._log_cases import Case, rows_of
 from benchmarks._log_synthetic import logs, part
-from benchmarks._memory import peak_memory
+from benchmarks._measure import peak_memory, spent
 from kraftcheck.traces.checkers.columns import LogBatch
 from kraftcheck.traces.checkers.log import BROKEN, HELD, judge
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED
@@ -116,13 +114,8 @@ def _best(check: Callable[[], object]) -> float:
     return best
 
 
-def million(case: Case) -> Million:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_million, case.batch).result()
-
-
-def _million(batch: LogBatch) -> Million:
+def million(batch: LogBatch) -> Million:
+    """To be asked in a process of its own."""
     # Loading NumPy's code is no part of the check.
     judge(logs(1, 10, 2))
     before = peak_memory()
@@ -144,7 +137,7 @@ def porcupine(program: Path, case: Case, folder: Path, seconds: float, gigabytes
     for segment in range(case.batch.segments):
         names.append(folder / f"{segment}.log")
         rows_of(part(case.batch, segment, segment + 1)).tofile(names[-1])
-    used = _children()
+    before = spent()
     ran = subprocess.run(
         [str(program), str(REPEATS), f"{seconds}s", *map(str, names)],
         env=os.environ | {"GOMAXPROCS": "1"},
@@ -155,7 +148,7 @@ def porcupine(program: Path, case: Case, folder: Path, seconds: float, gigabytes
     if ran.returncode != 0:
         if "out of memory" not in ran.stderr and "cannot allocate memory" not in ran.stderr:
             raise RuntimeError(f"Porcupine's driver failed: {ran.stderr.strip()[:200]}")
-        return Theirs(UNKNOWN, "memory", _children() - used, gigabytes * 1e3)
+        return Theirs(UNKNOWN, "memory", spent().since(before).children, gigabytes * 1e3)
     *lines, last = (json.loads(line) for line in ran.stdout.splitlines())
     verdicts = [_SAID[each["verdict"]] for each in lines]
     wrong = [each for each in verdicts if each != case.expected]
@@ -163,11 +156,6 @@ def porcupine(program: Path, case: Case, folder: Path, seconds: float, gigabytes
     measured = lines[-1:] if UNKNOWN in verdicts else lines
     best = sum(each["best"] for each in measured) / len(measured) / 1e9
     return Theirs(verdict, "time", best, last["peak_after"] / 1024)
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _limited(gigabytes: float) -> None:

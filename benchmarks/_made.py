@@ -10,13 +10,11 @@ judgement take beside the operations.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from benchmarks._memory import peak_memory
+from benchmarks._measure import apart, peak_memory
 from kraftcheck.reference.clients.promises import Configuration
 from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.history import OK, History, Operation
@@ -61,9 +59,9 @@ def cost_of(
     configuration: Configuration,
     columns: Callable[[History], Any],
     judged: Callable[[Any], Any],
-    things: Callable[[Any, Any], int],
+    things: Callable[[Any], int],
 ) -> Cost:
-    """columns: made of a history. judged: of them. things: how many, of both.
+    """columns: made of a history. judged: of them. things: how many, of them.
 
     Raises ValueError: a valid history was not found to be one.
     """
@@ -79,17 +77,15 @@ def cost_of(
     check_history(history, configuration=configuration)
     whole = time.process_time() - after
     seconds = (between - begin, after - between, whole)
-    return Cost(len(history.operations), things(found, said), *seconds, memory - before)
+    return Cost(len(history.operations), things(found), *seconds, memory - before)
 
 
-def tell(title: str, things: str, cost: Callable[[int], Cost]) -> None:
+def tell(title: str, things: str, cost: Callable[[int], Cost], arguments: Sequence[str]) -> None:
     """A line for each length, each measured in a process of its own. things: what they are."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
-    context = multiprocessing.get_context("spawn")
     print(f"operations  {things:>15}   columns   verdict     whole   memory")
-    for length in parser.parse_args().lengths:
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
-            each = pool.submit(cost, length).result()
+    for length in parser.parse_args(arguments).lengths:
+        each = apart(cost, length)
         seconds = f"{each.columns:8.2f}s {each.verdict:8.2f}s {each.whole:8.2f}s"
         print(f"{each.operations:10,}  {each.things:15,} {seconds} {each.memory // 1024:5} MB")

@@ -17,12 +17,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks._measure import apart
 from kraftcheck import standalone
 
 PLACES: Final = {
@@ -51,8 +50,7 @@ def cost(words: Sequence[str], folder: Path, code: int = 0, place: str = "") -> 
 
     Raises ValueError: it did not end with this exit code.
     """
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(_cost, words, folder, code, place).result()
+    return apart(_cost, words, folder, code, place)
 
 
 def _cost(words: Sequence[str], folder: Path, code: int, place: str) -> Cost:

@@ -6,7 +6,7 @@ loop takes as long as on that of the table. Ratios are of goodness: 1 is as writ
 good, and what is below 0.75 has become worse by a third; then the exit code is 1. Times are of the
 processor, of all processes, but for what a client waits for.
 
-    python -m benchmarks.board [FIGURE ...] [--write]
+    python -m benchmarks board [FIGURE ...] [--write]
 
 --write puts what was measured into the table.
 """
@@ -21,13 +21,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from benchmarks._measure import apart
 from benchmarks._processes import KRAFTCHECK
 from kraftcheck.osutil.children import processor_seconds
 
@@ -255,12 +254,6 @@ class Now(NamedTuple):
 
 
 def measured(name: str) -> Now:
-    """In a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_measured, name).result()
-
-
-def _measured(name: str) -> Now:
     before = min(loop() for _ in range(3))
     value = FIGURES[name].measure()
     return Now(value, (before + min(loop() for _ in range(3))) / 2)
@@ -284,8 +277,8 @@ def rewritten(text: str, found: dict[str, Now], loop_s: float) -> str:
     return text
 
 
-def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.board")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks board")
     parser.add_argument("figures", nargs="*", metavar="FIGURE")
     parser.add_argument("--write", action="store_true", help="into docs/measured/figures.md")
     options = parser.parse_args(arguments)
@@ -298,7 +291,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     worse: list[str] = []
     print(f"{'figure':<28}{'now':>12}{'written':>12}  {'unit':<24}{'ratio':>6}")
     for name in options.figures or FIGURES:
-        found[name] = now = measured(name)
+        found[name] = now = apart(measured, name)
         was, unit = table.figures[name]
         ratio = now.ratio(name, was, table.loop)
         mark = "" if ratio >= WORSE else "  worse by a third"
@@ -311,7 +304,3 @@ def main(arguments: Sequence[str] = ()) -> None:
         FIGURES_PAGE.write_text(rewritten(text, found, table.loop), encoding="utf-8")
     elif worse:
         raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -7,15 +7,15 @@ TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts
 the end a table says how processor time and memory (_processes.py) grow with the runs, and what they
 are on Spark as a part of the pool's.
 
-    python -m benchmarks.campaign [SCENARIO|FILE.toml] [RUNS ...] [--places pool local cluster]
+    python -m benchmarks campaign [SCENARIO|FILE.toml] [RUNS ...] [--places pool local cluster]
                                      default partition 300 1000, on the pool: minutes
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -93,11 +93,11 @@ def tell(found: dict[str, Any], timings: dict[str, Any], runs: int) -> None:
     )
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks campaign")
     parser.add_argument("words", nargs="*", metavar="SCENARIO|FILE.toml RUNS")
     parser.add_argument("--places", nargs="+", choices=PLACES, default=["pool"])
-    options = parser.parse_args(arguments or [])
+    options = parser.parse_args(arguments)
     words = options.words
     name = words.pop(0) if words and not words[0].isdigit() else "partition"
     rows = [HEAD]
@@ -106,7 +106,3 @@ def main(arguments: list[str] | None = None) -> None:
         pool = next((each.spent.cpu for each in sizes if each.place == "pool"), None)
         rows += [each.row(pool) for each in sizes]
     print("\n".join(rows))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -15,15 +15,13 @@ CPU-seconds are those of this process and of its JVMs, from classes in memory to
     whole campaign  CPU-seconds of TLC for each of the runs / for the groups, of the runs that the
                     groups come from: what batching and deduplication gain together
 
-    python -m benchmarks.conformance [SCENARIO] [SIZE ...]     default quorum 10000 100000
+    python -m benchmarks conformance [SCENARIO] [SIZE ...]     default quorum 10000 100000
 """
 
 from __future__ import annotations
 
-import resource
-import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from benchmarks._measure import spent
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Pool
@@ -114,21 +113,15 @@ def judged(groups: Iterable[Group], options: CheckOptions = DEFAULT_CHECK) -> Co
     """Raises SystemExit: a step of the reference is not accepted, or not in the form asked for."""
     found = NOTHING
     for kind, classes in groups:
-        before = _spent()
+        before = spent()
         report = report_of(kind, classes, options)
-        python, tlc = (now - was for now, was in zip(_spent(), before, strict=True))
+        python, tlc = spent().since(before)
         if {each.verdict for each in report.verdicts} != {"accepted"}:
             raise SystemExit("a step of the correct reference is not accepted")
         if report.as_text != options.as_text:
             raise SystemExit(f"TLC got the steps as text: {report.as_text}")
         found = found.plus(Cost(len(classes), report.runs, python, tlc))
     return found
-
-
-def _spent() -> tuple[float, float]:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    own, children = (each.ru_utime + each.ru_stime for each in used)
-    return own, children
 
 
 def in_chunks(campaign: Campaigned, size: int) -> Cost:
@@ -173,8 +166,8 @@ def compare(campaign: Campaigned, size: int, folder: Path) -> None:
     )
 
 
-def main(arguments: list[str] | None = None) -> None:
-    words = list(arguments or ())
+def main(arguments: Sequence[str]) -> None:
+    words = list(arguments)
     scenario = words.pop(0) if words and not words[0].isdigit() else "quorum"
     sizes = sorted(int(size) for size in words or SIZES)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
@@ -183,7 +176,3 @@ def main(arguments: list[str] | None = None) -> None:
         in_chunks(campaign, 10)
         for size in sizes:
             compare(campaign, size, Path(name))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

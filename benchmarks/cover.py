@@ -8,17 +8,17 @@ who else wants it, wall times do. The comparison is with what MongoDB's engineer
 generated from their model's states, one test for each: 2,179 a minute.
 
     python -m benchmarks cover                             all graphs, about half an hour
-    python -m benchmarks.cover [--mutants N] GRAPH ...     these; N as in `kraftcheck cover`
+    python -m benchmarks cover [--mutants N] GRAPH ...     these; N as in `kraftcheck cover`
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from benchmarks._measure import Spent, apart, spent
 from kraftcheck.cover import cover_graph
 from kraftcheck.screen import Screen
 from kraftcheck.traces.cover.models import Graph, dump_graph, read_covers, select
@@ -32,20 +32,6 @@ HEADS = (
     *("graph", "states", "edges", "walks", "moves", "bound (gap)", "own s", "TLC s"),
     *("edges a minute", "refusals", "own s", "TLC s", "MB"),
 )
-
-
-class Spent(NamedTuple):
-    """Seconds of the processor."""
-
-    own: float
-    tlc: float
-
-    @property
-    def both(self) -> float:
-        return self.own + self.tlc
-
-    def since(self, before: Spent) -> Spent:
-        return Spent(self.own - before.own, self.tlc - before.tlc)
 
 
 class Figures(NamedTuple):
@@ -82,12 +68,6 @@ def per_minute(edges: int, spent: Spent) -> float:
     return 60 * edges / spent.both
 
 
-def spent() -> Spent:
-    """By this process, and by those that it waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return Spent(*(each.ru_utime + each.ru_stime for each in used))
-
-
 def measured(model: Graph, mutants: int) -> Figures:
     """Covers a graph whole. mutants: at most so many, -1 for no refusals at all."""
     begin = spent()
@@ -105,18 +85,17 @@ def measured(model: Graph, mutants: int) -> Figures:
     return Figures(model, *sizes, covering, found, spent().since(begin), peak)
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     asked = argparse.ArgumentParser(description="Covers graphs and says what it took.")
     asked.add_argument("--mutants", type=int, default=ALL_MUTANTS)
     asked.add_argument("graphs", nargs="*")
-    options = asked.parse_args()
+    options = asked.parse_args(arguments)
     known = read_covers()
     models = sorted(select(known, options.graphs or list(known), []), key=lambda m: m.edges)
     print(f"| {' | '.join(HEADS)} |\n|---|{'---:|' * (len(HEADS) - 1)}", flush=True)
     done = []
     for model in models:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            done.append(pool.submit(measured, model, options.mutants).result())
+        done.append(apart(measured, model, options.mutants))
         print(f"| {' | '.join(done[-1].cells())} |", flush=True)
     total = Spent(*(sum(times) for times in zip(*(each.covering for each in done), strict=True)))
     edges = sum(each.model.edges for each in done)
@@ -129,7 +108,3 @@ def main() -> None:
     counts = {kind: sum(each.total(kind) for each in refused) for kind in KINDS}
     attempts = sum(each.attempts for each in refused)
     print(f"{attempts:,} attempts: {', '.join(f'{kind} {n:,}' for kind, n in counts.items())}")
-
-
-if __name__ == "__main__":
-    main()

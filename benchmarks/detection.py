@@ -3,7 +3,7 @@
 A bug is searched for by plain runs, one after the other, until one violates a property or makes no
 progress. Both versions take turns, bug by bug, so that a busy machine slows both alike.
 
-    python -m benchmarks.detection [--against DIR] [--seeds 5] [--seconds 4] [SCENARIO ...]
+    python -m benchmarks detection [--against DIR] [--seeds 5] [--seconds 4] [SCENARIO ...]
 
 DIR is a checkout of another version. Without it the table has one side.
 """
@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -57,14 +58,14 @@ def cells(sides: list[list[dict[str, Any]]]) -> list[str]:
     ]
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     asked = argparse.ArgumentParser(description="Searches for known bugs by plain runs.")
     asked.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     asked.add_argument("--seeds", type=int, default=5)
     asked.add_argument("--seconds", type=float, default=4.0)
     asked.add_argument("--search", action="store_true", help=argparse.SUPPRESS)
     asked.add_argument("names", nargs="*", metavar="SCENARIO")
-    options = asked.parse_args(sys.argv[1:] if sys.argv[0].endswith("detection.py") else [])
+    options = asked.parse_args(arguments)
     if options.search:
         scenario, bug = options.names
         seeds = range(1, options.seeds + 1)
@@ -83,5 +84,5 @@ def main() -> None:
                 print(f"| {' | '.join([scenario, bug.id, *cells(sides)])} |", flush=True)
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # Of another checkout, whose `benchmarks` it is not.
+    main(sys.argv[1:])

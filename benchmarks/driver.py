@@ -8,18 +8,15 @@ left to the driver when workers ask TLC. Seconds of one processor; memory at the
 Then how fast TLC judges, on this machine, and from how many workers on it is the limit that it
 judges on the driver alone: given what a worker takes to meet a new step.
 
-    python -m benchmarks.driver [MILLIONS ...]      default 1 10
+    python -m benchmarks driver [MILLIONS ...]      default 1 10
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks._memory import peak_memory
+from benchmarks._measure import apart, peak_memory
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs.campaigns import merge_files
 from kraftcheck.traces.steps import judge as judging
@@ -124,16 +121,14 @@ def tlc(like: pa.Table) -> float:
     return report.cpu_seconds / report.distinct
 
 
-def main(arguments: list[str] | None = None) -> None:
-    context = multiprocessing.get_context("spawn")
+def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as name:
         like, meeting = met(Path(name))
-        for millions in [int(word) for word in arguments or ()] or MILLIONS:
+        for millions in [int(word) for word in arguments] or MILLIONS:
             folder = Path(name) / str(millions)
             folder.mkdir()
             files = made(folder, like, millions * 1_000_000 // NEW)
-            with ProcessPoolExecutor(1, mp_context=context) as pool:
-                found = pool.submit(cost, files).result()
+            found = apart(cost, files)
             print(
                 f"{found.distinct:,} distinct steps of {len(files)} parts: merged in "
                 f"{found.merge:,.1f} s, grouped and entered in {found.judge:,.1f} s, "
@@ -146,7 +141,3 @@ def main(arguments: list[str] | None = None) -> None:
         f"{1000 * judged:.3f} ms of TLC: with {processors} processors on the driver TLC is then "
         f"the limit from {processors * meeting / judged:,.1f} workers on"
     )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -5,7 +5,7 @@ under drawn faults, at least STEPS steps a file. One poll or step of the last fi
 must be found. CPU-seconds and memory are those of all processes of the command, and of the cluster
 with its start (_processes.py).
 
-    python -m benchmarks.files [check|conform] [--sizes N ...] [--places pool local cluster]
+    python -m benchmarks files [check|conform] [--sizes N ...] [--places pool local cluster]
 
 The default sizes are 500, 2,000 and 8,000 histories, or 8, 16 and 32 step traces.
 """
@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -80,13 +79,13 @@ def _runs() -> Iterator[tuple[str, list[str]]]:
             told = []
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Raises ValueError: the planted fault was not found."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.files")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks files")
     parser.add_argument("verbs", nargs="*", default=[*SIZES], metavar="check|conform")
     parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--places", nargs="+", choices=PLACES, default=[*PLACES])
-    options = parser.parse_args(arguments or [])
+    options = parser.parse_args(arguments)
     print(HEAD)
     spent: dict[tuple[str, str], tuple[int, float]] = {}
     for verb, size in ((v, n) for v in options.verbs for n in options.sizes or SIZES[v]):
@@ -105,7 +104,3 @@ def main(arguments: list[str] | None = None) -> None:
                     f"{each.memory:,.0f} MiB |",
                     flush=True,
                 )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

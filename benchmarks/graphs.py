@@ -8,14 +8,14 @@ depend little on who else wants the machine. A graph in which voters fetch is ta
 that has its rules: 4.0.2 before KIP-1166, and the default since.
 
     python -m benchmarks graphs                        all of the quorum's; needs Maven and a JDK
-    python -m benchmarks.graphs [--kafka VERSION] GRAPH ...    these, or those of a protocol
+    python -m benchmarks graphs [--kafka VERSION] GRAPH ...    these, or those of a protocol
 """
 
 from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -60,11 +60,11 @@ def cells(model: Graph, release: str, graph: dict[str, Any]) -> list[str]:
     return [model.name, release, *(f"{n:,}" for n in numbers), *(f"{s:.1f}" for s in seconds), gap]
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     asked = argparse.ArgumentParser(description="Has Kafka take graphs, and says what it took.")
     asked.add_argument("--kafka", metavar="VERSION", help="for all; default: one with their rules")
     asked.add_argument("names", nargs="*", metavar="GRAPH")
-    options = asked.parse_args(sys.argv[1:] if sys.argv[0].endswith("graphs.py") else [])
+    options = asked.parse_args(arguments)
     known = read_covers().values()
     names = options.names or QUORUMS
     if strange := {*names} - {m.name for m in known} - {m.protocol for m in known}:
@@ -85,7 +85,3 @@ def main() -> None:
         f"processor, {60 * edges / driving:,.0f} a minute; besides {dump:,.0f} s of dumps, and "
         f"{judging:,.0f} s of judging"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Guided campaigns against plain ones, at equal CPU time: what they meet, and bugs they find.
 
-    python -m benchmarks.guided [--scenario S ... | --file F.toml] [--seconds N] [--seeds N]
+    python -m benchmarks guided [--scenario S ... | --file F.toml] [--seconds N] [--seeds N]
                                 [--generation N] [--ways WAY ...] [--bugs ID ...]
 
 All simulate some runs at a time, in one process that knows nothing yet, and find the classes of
@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -347,8 +346,8 @@ def campaign_of(scenario: str, file: Path | None, generation: int) -> Campaign:
     return Campaign(scenario=scenario, seed=1, runs=0, options=dict(options), guided=generation)
 
 
-def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.guided")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks guided")
     parser.add_argument("--scenario", nargs="*", default=SCENARIOS)
     parser.add_argument("--file", type=Path)
     parser.add_argument("--seconds", type=float, default=SECONDS)
@@ -372,7 +371,3 @@ def main(arguments: Sequence[str] = ()) -> None:
         except UnknownBug as error:
             parser.error(str(error))
         detect(campaign, ids, ways, asked.seconds, asked.seeds)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

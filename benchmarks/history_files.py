@@ -4,23 +4,21 @@ Made-up and valid, as Jepsen's Kafka workload writes it: four producers and four
 partitions whose keys are numbers; each poll returns what was sent since the last one. Times are
 processor times, memory is the peak of the whole process.
 
-    python -m benchmarks.history_files [--lengths N ...]
+    python -m benchmarks history_files [--lengths N ...]
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from benchmarks._made import LENGTHS
-from benchmarks._memory import peak_memory
+from benchmarks._measure import apart, peak_memory
 from kraftcheck.reference.clients.promises import Configuration, promised
 from kraftcheck.traces.checkers.check import check_log
 from kraftcheck.traces.checkers.verdict import HOLDS
@@ -91,23 +89,17 @@ def cost(path: Path) -> Cost:
     return Cost(len(rows.operation), between - begin, after - between, peak_memory())
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
-    lengths = parser.parse_args().lengths
-    context = multiprocessing.get_context("spawn")
+    lengths = parser.parse_args(arguments).lengths
     print("format      operations      file       read     judged    memory")
     for format, length in product(FORMATS, lengths):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "history"
             with path.open("w", encoding="utf-8") as file:
                 file.writelines(lines(length, format))
-            with ProcessPoolExecutor(1, mp_context=context) as pool:
-                each = pool.submit(cost, path).result()
+            each = apart(cost, path)
             size = path.stat().st_size >> 20
         told = f"{format:<10} {each.operations:11,} {size:6} MB {each.read:9.2f}s"
         print(f"{told} {each.judged:9.2f}s {each.memory >> 10:6} MB")
-
-
-if __name__ == "__main__":
-    main()

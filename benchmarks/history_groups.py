@@ -4,13 +4,13 @@ Made-up and valid: eight members of a group share eight partitions; each polls, 
 processed and commits in turn, and after every 200 rounds a partition is handed on. What the columns
 mean _made.py says.
 
-    python -m benchmarks.history_groups [--lengths N ...]
+    python -m benchmarks history_groups [--lengths N ...]
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +77,7 @@ def cost(operations: int) -> Cost:
         CONFIGURATION,
         members_of,
         lambda found: judged(found, promised(CONFIGURATION), reset=CONFIGURATION.reset),
-        lambda found, said: len(found.spans.place),
+        lambda found: len(found.spans.place),
     )
 
 
@@ -110,8 +110,8 @@ def cost_of_file(operations: int, format: str) -> FileCost:
     return FileCost(len(rows.operation), between - begin, after - between)
 
 
-def main() -> None:
-    tell(__doc__.split("\n", 1)[0], "had by a member", cost)
+def main(arguments: Sequence[str]) -> None:
+    tell(__doc__.split("\n", 1)[0], "had by a member", cost, arguments)
     print("operations of a file            read    judged  operations a second")
     for format, length in product((columns.NAME, jsonlines.NAME), LENGTHS):
         cost_of_file(length, format)  # Compiled, and imported.
@@ -120,7 +120,3 @@ def main() -> None:
         rate = each.operations / (each.read + each.judged)
         told = f"{each.operations:10,} {format:>10} {each.read:13.2f}s {each.judged:8.2f}s"
         print(f"{told} {rate:20,.0f}")
-
-
-if __name__ == "__main__":
-    main()

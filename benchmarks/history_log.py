@@ -10,14 +10,13 @@ at a thousand operations, of several histories, which ours judges alone and in o
 Then ours by itself: batches of many runs, growth with length and concurrency, and one partition of
 a million operations in a process of its own.
 
-    python -m benchmarks.history_log [--seconds N] [--gigabytes N] [--lengths N ...] [--alone]
+    python -m benchmarks history_log [--seconds N] [--gigabytes N] [--lengths N ...] [--alone]
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from benchmarks._log_runs import (
     porcupine,
     rate,
 )
+from benchmarks._measure import apart
 from benchmarks._porcupine import build, module_folder
 from kraftcheck.traces.checkers.verdict import UNKNOWN
 
@@ -214,7 +214,7 @@ def growth(rows: Sequence[Row]) -> None:
 
 def one_million() -> None:
     for kind in ("valid", "unknown"):
-        found = million(case_of(1_000_000, 10, kind))
+        found = apart(million, case_of(1_000_000, 10, kind).batch)
         print_target(
             f"a partition of 1,000,000 operations, {kind}: {found.seconds:.3f} s, first call; the "
             f"process takes {found.before / 1024:,.0f} MB with the columns and "
@@ -223,13 +223,13 @@ def one_million() -> None:
         )
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.history_log")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks history_log")
     parser.add_argument("--seconds", type=float, default=20.0, help="Porcupine's, for a case")
     parser.add_argument("--gigabytes", type=float, default=4.0, help="Porcupine's address space")
     parser.add_argument("--lengths", type=int, nargs="+", default=list(LENGTHS))
     parser.add_argument("--alone", action="store_true", help="without Porcupine")
-    options = parser.parse_args(arguments or [])
+    options = parser.parse_args(arguments)
     rows = compared(options)
     good = verdicts_right(rows)
     ratios(rows)
@@ -238,7 +238,3 @@ def main(arguments: list[str] | None = None) -> None:
     one_million()
     if not good:
         raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

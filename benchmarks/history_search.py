@@ -10,30 +10,27 @@ process.
 Where Go is absent, or Porcupine cannot be had, one line says so and only ours is measured; the
 published histories are then read from `--histories` alone.
 
-    python -m benchmarks.history_search [--histories DIR] [--repeats N] [--seconds N]
+    python -m benchmarks history_search [--histories DIR] [--repeats N] [--seconds N]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from benchmarks._memory import peak_memory
+from benchmarks._measure import apart, peak_memory
 from benchmarks._objects import history_of
 from benchmarks._porcupine import build, module_folder
 from kraftcheck.traces.checkers.models import model_of
@@ -117,15 +114,8 @@ def generated() -> Iterator[Case]:
 # -- Ours
 
 
-def measure_ours(cases: Sequence[Case], repeats: int, seconds: float) -> Measured:
-    """In a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        histories = [case.history for case in cases]
-        return pool.submit(_ours, histories, repeats, seconds).result()
-
-
-def _ours(histories: list[History], repeats: int, seconds: float) -> Measured:
+def measure_ours(histories: list[History], repeats: int, seconds: float) -> Measured:
+    """To be asked in a process of its own."""
     before = peak_memory()
     figures = [_one_of_ours(history, repeats, seconds) for history in histories]
     after = peak_memory()
@@ -236,7 +226,8 @@ def _text(value: Any) -> str | None:
 
 def compare(cases: list[Case], program: Path | None, options: argparse.Namespace) -> bool:
     """Prints a set's figures; whether every verdict of ours was right."""
-    ours = measure_ours(cases, options.repeats, options.seconds)
+    histories = [case.history for case in cases]
+    ours = apart(measure_ours, histories, options.repeats, options.seconds)
     theirs = None
     if program is not None:
         with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
@@ -288,12 +279,12 @@ def _sum_of(rows: list[tuple[Case, Figures, Figures]]) -> float:
     return sum(our.best - their.best for _, our, their in rows) * 1e3
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.history_search")
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks history_search")
     parser.add_argument("--histories", type=Path, help="folder with a verdicts.json")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0, help="limit for a history")
-    options = parser.parse_args(arguments or [])
+    options = parser.parse_args(arguments)
     module = module_folder()
     cases = list(generated())
     if options.histories is not None:
@@ -307,7 +298,3 @@ def main(arguments: list[str] | None = None) -> None:
             good = compare([case for case in cases if case.set == name], program, options) and good
     if not good:
         raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -4,13 +4,13 @@ Made-up and valid: eight producers whose transactions overlap, each with three r
 partitions, every third of which reads what others wrote; every tenth is aborted. Consumers read all
 partitions in turn. What the columns mean _made.py says.
 
-    python -m benchmarks.history_transactions [--lengths N ...]
+    python -m benchmarks history_transactions [--lengths N ...]
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from benchmarks._made import Cost, Event, cost_of, history_of, tell
@@ -89,13 +89,9 @@ def cost(operations: int) -> Cost:
         CONFIGURATION,
         transactions_of,
         lambda found: judged(found, promised(CONFIGURATION)),
-        lambda found, said: said.transactions,
+        lambda found: len(found.ends.number),
     )
 
 
-def main() -> None:
-    tell(__doc__.split("\n", 1)[0], "transactions", cost)
-
-
-if __name__ == "__main__":
-    main()
+def main(arguments: Sequence[str]) -> None:
+    tell(__doc__.split("\n", 1)[0], "transactions", cost, arguments)

@@ -1,4 +1,4 @@
-"""What the interceptor costs a producer: `python -m benchmarks.interceptor [ROUNDS]`.
+"""What the interceptor costs a producer: `python -m benchmarks interceptor [ROUNDS]`.
 
 Four producers of one JVM write batches of 16 kB to one broker on this machine, in turn: without an
 interceptor, with one that only adds a header, with the recorder, and with the recorder without a
@@ -10,8 +10,8 @@ producer costs beside that without an interceptor. The first rounds warm up and 
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -29,8 +29,8 @@ TOPIC: Final = "t"
 CONFIG: Final = {"retention.bytes": str(1 << 28), "segment.bytes": str(1 << 26)}
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+def main(arguments: Sequence[str]) -> None:
+    rounds = int(arguments[0]) if arguments else ROUNDS
     with tempfile.TemporaryDirectory(prefix="interceptor-") as temporary:
         folder = Path(temporary)
         jar = folder / interceptor.JAR
@@ -59,7 +59,3 @@ def measure(bootstrap: str, jar: Path, size: int, count: int, rounds: int, histo
         more = median(each[at] / each[0] for each in costs) - 1
         print(f"  {name} {round(median(each[at] for each in costs)):,}: {more:+.1%}")
     print(f"  {bytes_a_record:.1f} bytes of history a record; rounds: {costs}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ of three brokers and a controller on loopback, replication factor 3, acks=all, n
 3. From the end of the clients' work to the recording's being complete (all is read once more,
    metadata and logs are decoded), and from there to the report (`kraftcheck check --html`).
 
-    python -m benchmarks.recording [SECONDS] [--faults]
+    python -m benchmarks recording [SECONDS] [--faults]
 
 SECONDS: of the clients' work in 1 and 3, by default 120. With --faults a leader or another broker
 is killed, paused or cut off meanwhile (which needs root, for network namespaces), and 2 is left
@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -63,7 +62,10 @@ class Turn(NamedTuple):
     cpu: float
 
 
-def main(seconds: float = SECONDS, faults: tuple[str, ...] = ()) -> None:
+def main(arguments: Sequence[str]) -> None:
+    words = [word for word in arguments if word != "--faults"]
+    seconds = float(words[0]) if words else SECONDS
+    faults = FAULTS if "--faults" in arguments else ()
     jars = artifacts.place()
     if not jars.is_dir():
         print(f"skipped: no Kafka in {jars}; make kafka fetches it")
@@ -184,11 +186,3 @@ def send_observed(
         Poller(journal, path.with_suffix(".answers"), brokers, TOPIC, 1),
     ):
         return send_recorded(bootstrap, path, done)
-
-
-if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--faults"]
-    main(
-        float(words[0]) if words else SECONDS,
-        FAULTS if "--faults" in sys.argv else (),
-    )

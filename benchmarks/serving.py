@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -125,7 +126,7 @@ def measured(contestants: dict[str, dict[str, Any]]) -> None:
         )
 
 
-def main() -> None:
+def main(_: Sequence[str]) -> None:
     process, seconds = started()
     print(f"start                     {seconds:8.2f} s")
     cluster = process.cluster

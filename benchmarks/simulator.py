@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kraftcheck.reference.runner.run import forget, simulate_part, steps_worked_out
@@ -104,11 +105,7 @@ def of_scenario(scenario: str) -> None:
     print()
 
 
-def main() -> None:
+def main(_: Sequence[str]) -> None:
     for scenario in SCENARIOS:
         forget()
         of_scenario(scenario)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import resource
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -93,12 +93,8 @@ def of_runs() -> None:
             line(f"{name}: beside the reference", steps, both)
 
 
-def main() -> None:
+def main(_: Sequence[str]) -> None:
     of_runs()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     print(f"memory: {own} MB here, {largest} MB in the largest JVM")
-
-
-if __name__ == "__main__":
-    main()

@@ -45,14 +45,14 @@ def board_with(monkeypatch: pytest.MonkeyPatch, repo_root: Path, quicker: float)
         was = table.figures[name][0]
         return Now(was * quicker if FIGURES[name].more else was / quicker, table.loop)
 
-    monkeypatch.setattr(board, "measured", measured)
+    monkeypatch.setattr(board, "apart", lambda _, name: measured(name))
 
 
 def test_what_is_as_written_passes(
     monkeypatch: pytest.MonkeyPatch, repo_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     board_with(monkeypatch, repo_root, 0.8)
-    board.main()
+    board.main([])
     out = capsys.readouterr().out
     assert "worse" not in out and len(out.splitlines()) == len(FIGURES) + 2
 

@@ -25,7 +25,7 @@ from typing import Final
 
 import click
 
-from benchmarks._memory import peak_memory
+from benchmarks._measure import peak_memory
 from kraftcheck.traces.formats import detect, trace
 from kraftcheck.traces.history import HistoryError
 from kraftcheck.traces.jobs.backends import Pool
