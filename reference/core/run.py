@@ -10,7 +10,7 @@ are lost (`loses`) and the nodes that hear nothing (`hears`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Final
 
 from kraftcheck.reference.core.system import (
@@ -21,7 +21,7 @@ from kraftcheck.reference.core.system import (
     System,
     world_of,
 )
-from kraftcheck.reference.kit.properties import Due, Property
+from kraftcheck.reference.kit.properties import Due, Invariant, Property
 from kraftcheck.reference.kit.protocol import HISTORY, Answered, ClientPromise, Outcome, Protocol
 from kraftcheck.reference.protocols import ProtocolError
 from kraftcheck.reference.sim.family import Circular
@@ -123,9 +123,10 @@ class Run(Circular):
         self.at: Configuration = self.system.initial()
         self.rows: dict[int, Any] = self.system.rows(self.at)
         """Those of all nodes, and the run's past. A step makes another mapping."""
-        self._judge = (
-            None if self._world.judge is None or unkept else self._world.judge(self.constants)
-        )
+        self._judge = None if self._world.judge is None or unkept else self._world.judge(machine)
+        asked_of = self._world.asked_of
+        self.asked_of: Any = None if asked_of is None else asked_of(self.constants, self.rows)
+        """What properties look at, if not at rows."""
         self._history = None if self._judge else self._world.history
         if self._history is not None:
             self.rows[HISTORY] = None
@@ -195,7 +196,7 @@ class Run(Circular):
                 self._counts["lost"] += 1
                 lost.append(place)
         self.at = self.system.after(self.at, step, lost)
-        if not step.inert and not self.holds_after(step):
+        if not (step.inert and self.asked_of is None) and not self.holds_after(step):
             return False
         while len(self.at.urgent) > waiting and self.verdict != STOPPED:
             node, message = self.at.urgent[0]
@@ -226,28 +227,35 @@ class Run(Circular):
 
     def holds_after(self, step: Step) -> bool:
         """Whether all properties hold that are asked; the rows are those after the step."""
-        before = self.rows
-        after = self.rows = {**before, step.before.node: step.after.known.row}
+        before, after = self.look(step)
         if not self._options.watched:
             return True
-        found = self.wrong(step.before.node, before, after)
+        found = self.wrong(step, before, after)
         if found is not None:
             wrong, explanation = found
             self.violations.append(Violation(wrong.name, self.steps_taken() - 1, explanation))
             self.verdict = STOPPED
         return found is None
 
-    def wrong(
-        self, node: int, before: Mapping[int, Any], after: dict[int, Any]
-    ) -> tuple[Property, str] | None:
-        """Give the first property that a step of the node breaks, and what is wrong.
+    def look(self, step: Step) -> tuple[Any, Any]:
+        """What properties look at before and after a step, which enters the rows."""
+        node, row = step.before.node, step.after.known.row
+        rows, whole = self.rows, self.asked_of
+        self.rows = {**rows, node: row}
+        if whole is None:
+            return rows, self.rows
+        self.asked_of = whole.stepped(node, row, [message.value for _, message in step.sent])
+        return whole, self.asked_of
+
+    def wrong(self, step: Step, before: Any, after: Any) -> tuple[Property | Invariant, str] | None:
+        """Give the first property that a step breaks, and what is wrong.
 
         The step enters the past that later rows are judged by.
         """
         if self._history is not None:
             after[HISTORY] = self._history(self.constants, before, after)
         if self._judge is not None:
-            return self._judge(node, before, after)
+            return self._judge(step, before, after)
         return next(self._due.wrong(self.constants, before, after), None)
 
     # --- The end

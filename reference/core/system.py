@@ -124,14 +124,14 @@ class NodeMachine(Machine):
         self.protocol = protocol_of(constants)
         self.nodes = self.protocol.nodes(constants)
         super().__init__(memo, constants, (*self.nodes, *self.protocol.earlier))
-        self._handle = handlers_for(memo.bug, constants)
+        self.handle = handlers_for(memo.bug, constants)
 
     def first_row(self, node: int) -> Any:
         return self.protocol.kind_of(self.constants, node).initial(self.constants)
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
         try:
-            made = self._handle(node, row, input)
+            made = self.handle(node, row, input)
             if made is None or type(made) is Outcome:
                 return made
             return Outcome(made.row, made.sent, made.ignored)
@@ -153,7 +153,7 @@ class NodeMachine(Machine):
             sent=sent,
             ignored=outcome.ignored,
             inert=after is before,
-            notable=0,
+            notable=-1,
             travelling=tuple([each for each in sent if each[0] in self.nodes]),
         )
 

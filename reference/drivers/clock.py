@@ -141,9 +141,8 @@ class TimedRun(EventLoop, Run):
         memo: NodeMemo,
         recorder: Recorder,
     ) -> None:
-        self._states: list[State] = []
+        self._states: dict[int, State] = {}
         super().__init__(options, memo, recorder)
-        self._places = {node: place for place, node in enumerate(self.nodes)}
         self._phases, self._chooser = phases, chooser
         self._watched: bool = options.watched
         self._stretch: int = options.stretch
@@ -213,17 +212,17 @@ class TimedRun(EventLoop, Run):
     @property
     def at(self) -> Configuration:
         """Where the run is. It has no mail, and its states are replaced one at a time."""
-        return Configuration(tuple(self._states))
+        return Configuration(tuple(self._states.values()))
 
     @at.setter
     def at(self, at: Configuration) -> None:
-        self._states = [*at.states]
+        self._states = {state.node: state for state in at.states}
 
     def state(self, node: int) -> State:
-        return self._states[self._places[node]]
+        return self._states[node]
 
     def is_running(self, node: int) -> bool:
-        return self._states[self._places[node]].running
+        return self._states[node].running
 
     def give(self, node: int, input: Any) -> Step | None:
         """Has a node take a step that no message or timer causes."""
@@ -240,7 +239,7 @@ class TimedRun(EventLoop, Run):
         self.clients.finish()
 
     def deliver(self, node: int, message: KnownInput) -> None:
-        if self._states[self._places[node]].running:
+        if self._states[node].running:
             self.take(node, message)
         else:
             self._undelivered += 1
@@ -251,19 +250,20 @@ class TimedRun(EventLoop, Run):
 
     def take(self, node: int, input: KnownInput) -> Step | None:
         """One step: taken, recorded, checked, followed up. None if the input is disabled."""
-        place = self._places[node]
-        before = self._states[place]
+        before = self._states[node]
         step = before.steps.get(input)
         if step is None:
             step = before.machine.step(before, input)
             if step is None:
                 return None
         self.record(self.now, step)
-        self._states[place] = step.after
-        if step.inert and self.is_settled():
+        self._states[node] = step.after
+        if step.inert and (self._judge is None or self._judge.settled):
             self.rows[node] = step.after.row
         else:
-            self.enter(node, step)
+            seen, sees = self.look(step)
+            if self._watched and (found := self.wrong(step, seen, sees)) is not None:
+                self.violated(found[0].name, found[1])
         if step.timers:
             self._clock.carry_out(self.now, node, step.timers)
         if step.travelling:
@@ -282,18 +282,12 @@ class TimedRun(EventLoop, Run):
 
     def stand(self, state: State) -> None:
         """A node is in this state from now on, by no step of its own."""
-        self._states[self._places[state.node]] = state
+        self._states[state.node] = state
 
-    def enter(self, node: int, step: Step) -> None:
-        """A step that properties may have to look at: the rows after it, and what they say."""
+    def look(self, step: Step) -> tuple[Any, Any]:
         before = self.rows.copy() if self._watched else {}
-        self.rows[node] = step.after.row
-        if self._watched and (found := self.wrong(node, before, self.rows)) is not None:
-            self.violated(found[0].name, found[1])
-
-    def is_settled(self) -> bool:
-        """Whether no property need be asked after an inert step."""
-        return self._judge is None or self._judge.settled
+        self.rows[step.before.node] = step.after.row
+        return before, self.rows
 
     # --- The second phase, and the end
 

@@ -20,6 +20,7 @@ import msgspec
 
 from kraftcheck.reference.kit.dispatch import action_name
 from kraftcheck.reference.kit.properties import (
+    Invariant,
     Property as Property,  # protocols import it from here
 )
 from kraftcheck.reference.kit.sometimes import Sometimes
@@ -304,11 +305,12 @@ class Judge(TypingProtocol):
         ...
 
     def __call__(
-        self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
-    ) -> tuple[Property, str] | None:
-        """The first property that a step of the node violates, and what is wrong.
+        self, step: Any, before: Any, after: Any
+    ) -> tuple[Property | Invariant, str] | None:
+        """The first property that a step violates, and what is wrong.
 
-        To be called for each step that changes a row, up to the first violation.
+        To be called for each step that changes a row or answers a client, up to the first
+        violation.
         """
         ...
 
@@ -337,8 +339,11 @@ class World:
     enough. Of the rows before, with the past so far, and after. Properties find it under HISTORY.
     """
     judge: Callable[[Any], Judge] | None = None
-    """Asks all properties at once and incrementally, with a history of its own; made of the
-    constants. It gives the verdicts that `properties` give."""
+    """Asks all properties at once and incrementally, with a history of its own; made of the run's
+    nodes (`NodeMachine`). It gives the verdicts that `properties` give, if there are any."""
+    asked_of: Callable[[Any, Mapping[int, Any]], Any] | None = None
+    """asked_of(constants, rows): what the judge looks at, if not at rows. Its `stepped(node, row,
+    sent)` is what it is after a step."""
     unpromised: Callable[[Any], Collection[str]] | None = None
     """unpromised(options): the properties that a run need not keep, unless it is `strict`."""
     promises: ClientPromise | None = None

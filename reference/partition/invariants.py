@@ -67,6 +67,11 @@ OF_CONTROLLER: Final = frozenset(
 """Those that look at nothing else."""
 
 
+ANSWERS, SUSPICIOUS = 1, 2
+"""What the checker must know of a step, as bits of `Step.notable`: a client is answered; a row is
+such that a property may be broken."""
+
+
 def partition_invariant(name: str) -> Invariant:
     return _BY_NAME[name]
 
@@ -98,6 +103,7 @@ class PartitionChecker:
         "handlers",
         "history",
         "invariants",
+        "settled",
     )
 
     def __init__(
@@ -124,19 +130,25 @@ class PartitionChecker:
         self._committed_values: set[int] = set()
         self._unproven: set[int] = set()
         """Acked values that are not committed."""
+        self.settled = True
+        """Whether the last step committed and answered nothing: then a harmless step need not be
+        entered at all."""
 
     # --- What a run asks for
 
-    @property
-    def is_settled(self) -> bool:
-        """Say whether the step before this one committed and answered nothing.
-
-        Then a harmless step need not be entered at all.
-        """
-        history = self.history
-        return (
-            history.committed_before is history.committed and history.acked_before is history.acked
-        )
+    def __call__(
+        self, step: Any, before: PartitionState, after: PartitionState
+    ) -> tuple[Invariant, str] | None:
+        """The first invariant that a step violates, and what is wrong (`World.judge`)."""
+        node, noted = step.before.node, step.notable
+        if node == CONTROLLER:
+            broken = self.after_controller_step(before, after)
+        else:
+            sent = tuple([m.value for _, m in step.sent]) if noted & ANSWERS else ()
+            broken = self.after_harmful_step(node, before, after, sent, bool(noted & SUSPICIOUS))
+        if broken is None:
+            return None
+        return broken, str(broken.check(before, after, self.history, self.handlers))
 
     def judge_only(self, names: Collection[str]) -> None:
         """From now on no other property is judged: the run promises no more than these."""
@@ -160,7 +172,7 @@ class PartitionChecker:
         # Before the step is entered: whether the step before it committed or answered nothing.
         constants = self.handlers.constants
         harmless = new is old or is_harmless(constants, node, old, new)
-        if self.is_settled and harmless and not _acks(sent):
+        if self.settled and harmless and not _acks(sent):
             return None
         suspicious = is_row_suspicious(constants, node, old, new)
         return self.after_harmful_step(node, before, after, sent, suspicious)
@@ -188,6 +200,7 @@ class PartitionChecker:
         old, new = before.controller, after.controller
         self.history.committed_before = self.history.committed
         self.history.acked_before = self.history.acked
+        self.settled = True
         if new.partition is old.partition and new.registrations is old.registrations:
             return None
         if new.partition == old.partition and new.registrations == old.registrations:
@@ -213,7 +226,7 @@ class PartitionChecker:
         """What `partition_properties.history_next` makes of a step of one broker, in place."""
         history = self.history
         history.committed_before = committed = history.committed
-        history.acked_before = history.acked
+        history.acked_before = acked_before = history.acked
         if new.role == "Leader" and new.high_watermark > len(committed):
             history.committed = merged(new.log, committed, new.high_watermark)
             self._committed_values.update(r.value for r in history.committed[len(committed) :])
@@ -227,6 +240,7 @@ class PartitionChecker:
                 self._unproven |= acked - self._committed_values
         if self._unproven:
             self._unproven -= self._committed_values
+        self.settled = history.committed is committed and history.acked is acked_before
 
     def _agree_again(self, node: int, new: BrokerRow) -> None:
         """More is committed: what agreed so far may agree further.

@@ -8,12 +8,14 @@ is the log that nodes share (`Protocol.shared`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
+from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.kit.protocol import World
+from kraftcheck.reference.partition.invariants import PartitionChecker
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -42,6 +44,7 @@ from kraftcheck.reference.partition.messages import (
     SessionTimeout,
     Timestamp,
 )
+from kraftcheck.reference.partition.properties import PartitionState
 from kraftcheck.reference.partition.types import (
     UNDEFINED,
     BrokerRow,
@@ -150,6 +153,17 @@ def _local(constants: PartitionConstants, node: int, row: Any) -> Iterator[Input
     yield ControlledShutdown()
 
 
+def _judge(nodes: Any) -> PartitionChecker:
+    """The invariants of a partition's protocol, by the handlers of a run."""
+    known = [each for each in nodes.protocol.properties if isinstance(each, Invariant)]
+    return PartitionChecker(nodes.handle.others, invariants=tuple(known))
+
+
+def _whole(constants: PartitionConstants, rows: Mapping[int, Any]) -> PartitionState:
+    brokers = {node: rows[node] for node in constants.brokers}
+    return PartitionState(brokers, rows[CONTROLLER], ())
+
+
 WORLD: Final = World(
     constants={
         "replicas": ((0, 1, 2), (0, 1)),
@@ -159,9 +173,10 @@ WORLD: Final = World(
         "fetch_max_records": (2, 1),
     },
     local=_local,
-    # Some ask what a client would be told, which the handlers of a run know: they are asked by the
-    # checker of a run (invariants.py), and no driver makes runs of this declaration alone.
+    # Some ask what a client was told, or would be: the judge sees each step, and has the handlers.
     properties=(),
+    judge=_judge,
+    asked_of=_whole,
     in_order=lambda message: CONTROLLER in (message.source, message.destination),
     has_read=lambda row: row.image.offset if isinstance(row, BrokerRow) else None,
     simulated=True,

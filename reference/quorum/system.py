@@ -84,15 +84,15 @@ _BY_NAME: Final = {each.name: each for each in PROPERTIES}
 class Incremental:
     """The properties, asked only where a step may have broken one (invariants.py)."""
 
-    def __init__(self, constants: Any) -> None:
-        self._constants, self.history = constants, history_init(constants)
+    def __init__(self, nodes: Any) -> None:
+        self._constants, self.history = nodes.constants, history_init(nodes.constants)
         self.settled = True
 
     def __call__(
-        self, node: int, before: Mapping[int, Any], after: Mapping[int, Any]
+        self, step: Any, before: Mapping[int, Any], after: Mapping[int, Any]
     ) -> tuple[Property, str] | None:
         history = self.history
-        broken = check_step(self._constants, before, after, node, history)
+        broken = check_step(self._constants, before, after, step.before.node, history)
         self.settled = history.committed_before is history.committed
         if broken is None:
             return None

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.core.system import NodeMachine, NodeMemo
-from kraftcheck.reference.kit.properties import Invariant
 from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.invariants import (
-    PartitionChecker,
+    ANSWERS,
+    SUSPICIOUS,
     is_harmless,
     is_row_suspicious,
 )
@@ -48,8 +48,8 @@ from kraftcheck.reference.sim.interning import KnownInput, KnownRow
 from kraftcheck.reference.sim.memo import Sent, State, Step
 
 # What the scheduler must look at after a step, as bits of `Step.notable`.
-LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, ANSWERS, APPENDED, PROPOSED, SUSPICIOUS = (
-    1 << bit for bit in range(10)
+LOG, TRUNCATED, WATERMARK, LEADERSHIP, STATUS, WRITTEN, APPENDED, PROPOSED = (
+    1 << bit for bit in range(2, 10)
 )
 
 
@@ -70,24 +70,19 @@ class PartitionMachine(NodeMachine):
 
     def __init__(self, memo: PartitionMemo, constants: PartitionConstants) -> None:
         super().__init__(memo, constants)
-        handlers: Any = self._handle
+        handlers: Any = self.handle
         self.brokers: BrokerHandlers = handlers.others
         self.controller = handlers.alone[CONTROLLER]
         self._same_wants: dict[tuple[KnownInput, ...], tuple[KnownInput, ...]] = {}
         """Who wants the same has the same object."""
         self._known_wants: dict[tuple[type[Any], tuple[Any, ...]], KnownInput] = {}
 
-    def new_checker(self) -> PartitionChecker:
-        """Of a run."""
-        known = tuple([e for e in self.protocol.properties if isinstance(e, Invariant)])
-        return PartitionChecker(self.brokers, invariants=known)
-
     def replayed(self, batches: Iterable[CommittedBatch]) -> Any:
         """What who becomes active knows of the partition: these batches, from the first on."""
         return replay(self.constants, batches, self.first_row(CONTROLLER))
 
     def outcome(self, node: int, row: Any, input: Any) -> Any:
-        return self._handle(node, row, input)
+        return self.handle(node, row, input)
 
     def new_state(self, node: int, known: KnownRow) -> State:
         if node in CONTROLLERS:

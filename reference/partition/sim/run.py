@@ -24,11 +24,9 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.properties import PartitionState
 from kraftcheck.reference.partition.sim.machine import (
-    ANSWERS,
     LEADERSHIP,
     LOG,
     STATUS,
-    SUSPICIOUS,
     TRUNCATED,
     WATERMARK,
     WRITTEN,
@@ -56,6 +54,8 @@ UNPROMISED: Final = frozenset(
 """Invariants that nobody promises when more was lost than the configuration bears. What remains is
 the controller's own business, and the form of rows."""
 
+NEWS: Final = LOG | WATERMARK | LEADERSHIP
+"""What of a leader's step others may wait for."""
 EPOCH_BEGINS_AT_ZERO: Final = "EpochBeginsAtZero"
 """Of producers, whose requests alone the rows show (clients.py)."""
 
@@ -136,11 +136,7 @@ class PartitionRun(TimedRun):
         self._paces, self._linked, self._given = paces, linked or self.brokers, constants
         super().__init__(phases, options, chooser, memo, recorder)
         self.network, self.pace = self._network, self._clock
-        rows = {node: self.state(node).row for node in self.brokers}
-        self.rows = rows
-        self._whole = PartitionState(rows, self.state(CONTROLLER).row, ())
-        """What properties look at; `rows` are the brokers' of it."""
-        self._checker = self._machine.new_checker()
+        self.rows = self.asked_of.rows
         self._promised = True
         self._envelope: Envelope | None = None
         """For which the promise was looked up last."""
@@ -169,11 +165,13 @@ class PartitionRun(TimedRun):
 
     @property
     def controller(self) -> ControllerRow:
-        return self._whole.controller
+        known: ControllerRow = self.asked_of.controller
+        return known
 
     @property
     def metadata(self) -> tuple[MetadataRecord, ...]:
-        return self._whole.metadata
+        committed: tuple[MetadataRecord, ...] = self.asked_of.metadata
+        return committed
 
     # --- What others do to it
 
@@ -205,15 +203,17 @@ class PartitionRun(TimedRun):
         """A message reaches a node, or the clients."""
         if node == CLIENTS:
             self.clients_receive(message.value)
+        elif self._states[node].running:
+            self.take(node, message)
         else:
-            super().deliver(node, message)
+            self._undelivered += 1
 
     def ring(self, node: int, want: KnownInput) -> None:
         """It may be time for what a broker wants to do."""
         if self.pace.is_due(node, want):
-            wanted = self.state(node).wants
+            wanted = self._states[node].wants
             self.act(node, want)
-            after = self.state(node)
+            after = self._states[node]
             if after.wants is wanted:
                 # Wanted still, and perhaps nobody has looked.
                 self.pace.look(node, after)
@@ -222,37 +222,18 @@ class PartitionRun(TimedRun):
         """A broker does something by itself."""
         self.take(node, want)
 
-    def is_settled(self) -> bool:
-        settled: bool = self._checker.is_settled
-        return settled
-
-    def enter(self, node: int, step: Step) -> None:
-        before, watched = self._whole, self._watched
-        if watched or node == CONTROLLER:
+    def look(self, step: Step) -> tuple[PartitionState, PartitionState]:
+        node, row, before = step.before.node, step.after.row, self.asked_of
+        if node == CONTROLLER:
             sent = step.sent if step.notable & WRITTEN else ()
-            after = before.stepped(node, step.after.row, [m.value for _, m in sent])
-            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # Rows are a dict here
+            self.asked_of = before.stepped(node, row, [message.value for _, message in sent])
+            self._note_controller(before.controller, row)
+        elif self._watched:
+            self.rows = {**before.rows, node: row}
+            self.asked_of = PartitionState(self.rows, before.controller, before.metadata)
         else:
-            self.rows[node] = step.after.row
-        if node == CONTROLLER:
-            self._note_controller(before.controller, step.after.row)
-        if watched:
-            self._ask(node, step, before, self._whole)
-
-    def _ask(self, node: int, step: Step, before: PartitionState, after: PartitionState) -> None:
-        """Ask about a step that may have broken something."""
-        checker = self._checker
-        if node == CONTROLLER:
-            violated = checker.after_controller_step(before, after)
-        else:
-            answers = step.sent if step.notable & ANSWERS else ()
-            sent = tuple([message.value for _, message in answers])
-            suspicious = bool(step.notable & SUSPICIOUS)
-            violated = checker.after_harmful_step(node, before, after, sent, suspicious)
-        if violated is not None:
-            explanation = violated.check(before, after, checker.history, self._machine.brokers)
-            assert explanation is not None, "what was violated a moment ago still is"
-            self.violated(violated.name, explanation)
+            self.rows[node] = row
+        return before, self.asked_of
 
     def misnumbered(self, explanation: str) -> None:
         if self._watched:
@@ -286,7 +267,8 @@ class PartitionRun(TimedRun):
         if promised(configuration_of(self._options), envelope).nothing:
             self._promised = False
             names = [name for name in PARTITION_INVARIANT_NAMES if name not in UNPROMISED]
-            self._checker.judge_only(names)
+            judge: Any = self._judge
+            judge.judge_only(names)
 
     def follow_up(self, node: int, step: Step) -> None:
         notable = step.notable
@@ -295,24 +277,17 @@ class PartitionRun(TimedRun):
         else:
             if step.after is not step.before:
                 self.pace.look(node, step.after)
-            if notable:
-                self._follow_broker(node, step)
+            self._truncations += bool(notable & TRUNCATED)
+            if notable & STATUS and not step.before.running:
+                self.began(node)
+            if notable & NEWS and step.after.row.role == "Leader":
+                if notable & LEADERSHIP and any(
+                    other.role == "Leader" and at != node for at, other in self.rows.items()
+                ):
+                    self.losses.two_leaders()
+                self.pace.news(node)
         if notable:
             self.stepped(step)
-
-    def _follow_broker(self, node: int, step: Step) -> None:
-        notable = step.notable
-        self._truncations += bool(notable & TRUNCATED)
-        if notable & STATUS and not step.before.running:
-            self.began(node)
-        row: BrokerRow = step.after.row
-        if row.role == "Leader":
-            if notable & LEADERSHIP and any(
-                other.role == "Leader" and at != node for at, other in self.rows.items()
-            ):
-                self.losses.two_leaders()
-            if notable & (LOG | WATERMARK | LEADERSHIP):
-                self.pace.news(node)
 
     def statistics(self) -> dict[str, int]:
         """What happened here, counted."""

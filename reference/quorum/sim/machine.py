@@ -111,7 +111,7 @@ class QuorumMachine(NodeMachine):
         super().__init__(memo, constants)
         self._instruction = memo.instruction
         # The protocol hands over their `step`.
-        step: Any = self._handle
+        step: Any = self.handle
         self.handlers: QuorumHandlers = step.__self__
 
     def first_effects(self, node: int) -> tuple[TimerEffect, ...]:

@@ -7,11 +7,10 @@ any other node (V25).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.reference.drivers.clock import DRAW, FIXED
-from kraftcheck.reference.kit.properties import Property
+from kraftcheck.reference.kit.properties import Invariant, Property
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.quorum.messages import (
     CheckQuorumTimeout,
@@ -23,7 +22,7 @@ from kraftcheck.reference.quorum.sim.faults import Options
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scenario import Scenario
 from kraftcheck.reference.quorum.sim.scheduler import ISOLATED_LEADER_RESIGNS, Simulation
-from kraftcheck.reference.quorum.types import READY, Row
+from kraftcheck.reference.quorum.types import READY
 from kraftcheck.reference.sim.choices import Chooser, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
@@ -104,13 +103,11 @@ class ChangingSimulation(Simulation):
         """It may be one of two voters."""
         return False
 
-    def wrong(
-        self, node: int, before: Mapping[int, Row], after: dict[int, Row]
-    ) -> tuple[Property, str] | None:
+    def wrong(self, step: Step, before: Any, after: Any) -> tuple[Property | Invariant, str] | None:
         """With what was committed before."""
         was = self._whole
-        self._whole = {**was, node: after[node]}
-        return super().wrong(node, was, self._whole)
+        self._whole = {**was, step.before.node: step.after.row}
+        return super().wrong(step, was, self._whole)
 
     def expired_in_vain(self, node: int, timer: KnownInput) -> None:
         """A timer of who is no voter, or of the only one; it may be another moment's."""
