@@ -8,18 +8,29 @@ that are possible when its turn has come.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.recorder import Recorder
 
+Words: TypeAlias = str | Callable[[], str]
+"""Of one line; where there are many of which one is made, they are made when they are asked for."""
 
-class Move(NamedTuple):
-    words: str
-    """Of one line."""
-    make: Callable[[], None]
-    """Has it happen; may raise a Failure."""
+
+def said(words: Words) -> str:
+    return words if isinstance(words, str) else words()
+
+
+class Move:
+    """What can happen next. make: has it happen; may raise a Failure."""
+
+    def __init__(self, words: Words, make: Callable[[], None]) -> None:
+        self._words, self.make = words, make
+
+    @property
+    def words(self) -> str:
+        return said(self._words)
 
     def __repr__(self) -> str:
         return f"<{self.words}>"

@@ -137,7 +137,7 @@ def test_a_long_batch_of_metadata_is_judged(tmp_path: Path) -> None:
     schedule = PartitionSchedule(PartitionOptions(idempotence=False))
     for _ in range(70):
         schedule.elect(*schedule.electable()[0])
-    schedule.do(*schedule.readings()[0])
+    schedule.readings()[0].make()
     of = Relation(Allowed(tmp_path), None)
     of.put([list(schedule.steps())[-1]], NOTHING)
     assert of.ask() is None

@@ -9,6 +9,7 @@ promised to them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -16,18 +17,16 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT, name_of
+from kraftcheck.reference.partition.steered.told import DISK, FAILED, LATE, PROMPT, name_of
 from kraftcheck.reference.steered.moves import Move, Steered
 from tests.stateful.gifts import SteeredMachine
 from tests.stateful.machine import Decorator, by_position
 
-Offers: TypeAlias = Sequence[Any]
-"""What there is to draw from, as a schedule lists it; `as_move` makes a move of one of them. Words
-for each would take longer than everything else.
-"""
+Offers: TypeAlias = Sequence[Move]
 Offering: TypeAlias = Callable[[Any], Offers]
 """Of a machine."""
 ALTER_PARTITION = ("AlterPartitionRequest", "AlterPartitionResponse")
+BROKER = re.compile(r"broker (\d+)")
 FETCH = ("ReplicaFetchRequest", "ReplicaFetchResponse")
 CONFERRING = {
     "SendRegistration": ("RegisterBrokerRequest", "RegisterBrokerResponse"),
@@ -43,10 +42,10 @@ its process before has not ended, it may not register.
 
 def moves(of: Offering) -> st.SearchStrategy[Move]:
     """One of the moves that a machine has now; the first ones are the simplest."""
-    return st.runner().flatmap(lambda machine: by_position(of(machine)).map(machine.as_move))
+    return st.runner().flatmap(lambda machine: by_position(of(machine)))
 
 
-def possible(of: Offering, fault: str = "") -> Decorator:
+def possible(of: Callable[[Any], Sequence[Any]], fault: str = "") -> Decorator:
     """The precondition that there is such a move, and that its kind of fault is on."""
     return precondition(lambda machine: fault not in machine.off and bool(of(machine)))
 
@@ -91,8 +90,8 @@ def mail_again(machine: BrokerMachine) -> Offers:
     return machine.arrivals_again()
 
 
-def on_time(machine: BrokerMachine) -> Offers:
-    return machine.delays()
+def on_time(machine: BrokerMachine) -> Sequence[Callable[[], None]]:
+    return machine.schedule.delays()
 
 
 def slow_mail(machine: BrokerMachine) -> Offers:
@@ -119,6 +118,10 @@ breakages = offers("breakages")
 restarts = offers("restarts")
 
 
+def broker_crashes(machine: BrokerMachine) -> Offers:
+    return machine.schedule.crashes(lossy="loss" not in machine.off)
+
+
 def heals(machine: BrokerMachine) -> Offers:
     return machine.schedule.heals() if machine.schedule.is_cut() else []
 
@@ -127,12 +130,14 @@ class Brokers(Steered, Protocol):
     """The schedule of a partition or of a cluster."""
 
     def calm(self) -> bool: ...
+    def delays(self) -> Sequence[Callable[[], None]]: ...
     def drops(self) -> Offers: ...
     def readings(self) -> Offers: ...
     def wants(self, *kinds: str) -> Offers: ...
     def posts(self) -> Offers: ...
     def sends(self) -> Offers: ...
     def breakages(self) -> Offers: ...
+    def crashes(self, lossy: bool) -> Offers: ...
     def restarts(self) -> Offers: ...
     def is_cut(self) -> bool: ...
     def heals(self) -> Offers: ...
@@ -155,10 +160,6 @@ class BrokerMachine(SteeredMachine):
         """Of what is slow."""
         raise NotImplementedError
 
-    def delays(self) -> Sequence[Callable[[], None]]:
-        """What may be slow from now on."""
-        raise NotImplementedError
-
     def arrivals_again(self) -> Offers:
         raise NotImplementedError
 
@@ -166,14 +167,9 @@ class BrokerMachine(SteeredMachine):
         """Of others than brokers."""
         return ()
 
-    def as_move(self, offer: Any) -> Move:
-        """Of one of what there is to draw from."""
-        assert isinstance(offer, Move)
-        return offer
-
     def first(self, offers: Offers, words: str = "") -> None:
         """Makes the first of these moves with these words, if there is one."""
-        for move in map(self.as_move, offers):
+        for move in offers:
             if words in move.words:
                 move.make()
                 return
@@ -245,8 +241,7 @@ class BrokerMachine(SteeredMachine):
 
     def all_read(self) -> None:
         """Every broker reads all metadata that there is."""
-        words = [self.as_move(offer).words for offer in metadata(self)]
-        for broker in dict.fromkeys(each.partition(" reads ")[0] for each in words):
+        for broker in dict.fromkeys(each.words.partition(" reads ")[0] for each in metadata(self)):
             self.first(metadata(self), broker)
 
     lose_patience = Makes(late)
@@ -269,6 +264,17 @@ class BrokerMachine(SteeredMachine):
 
     restart = Makes(restarts)
 
+    crash = Makes(broker_crashes, "crash")
+
+    @rule(move=moves(broker_crashes), far=st.integers(0, len(COMING_BACK)))
+    @possible(broker_crashes, "crash")
+    def bounce(self, move: Move, far: int) -> None:
+        """A process ends and is there again at once, before anybody has noticed."""
+        broker = BROKER.search(move.words)
+        assert broker is not None
+        move.make()
+        self.come_back(int(broker[1]), far)
+
     heal = Makes(heals)
 
     # --- Idempotent producers
@@ -279,7 +285,7 @@ class BrokerMachine(SteeredMachine):
         """Of a producer, which may then send again, perhaps at once; or it gives up a value."""
         move.make()
         for again in self.schedule.sends()[-1:] if at_once else ():
-            self.as_move(again).make()
+            again.make()
 
     @rule(
         move=moves(sends),

@@ -5,7 +5,8 @@ What it shares with a partition's, and how moves are drawn, is in broker_machine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from operator import methodcaller
 from typing import Any, Final, Literal, TypeAlias
 
 from hypothesis import strategies as st
@@ -26,9 +27,9 @@ from kraftcheck.reference.snapshots.sim.changes import taken_by
 from kraftcheck.reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import (
-    COMING_BACK,
     BrokerMachine,
     Makes,
+    Offering,
     Offers,
     moves,
     of_schedule,
@@ -62,9 +63,18 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-timers = offers("timers")
+def of_voters(name: str) -> Offering:
+    """What there is to draw from of voters."""
+    return lambda machine: methodcaller(name)(machine.schedule.voters)
+
+
+timers = of_voters("expiries")
 endings = offers("endings")
 elections = offers("elections")
+
+
+def cuts(machine: ClusterMachine) -> Offers:
+    return [*machine.schedule.cuts(), *machine.schedule.voters.cuts()]
 
 
 def questions(machine: ClusterMachine) -> Offers:
@@ -79,12 +89,8 @@ def produces(machine: ClusterMachine) -> Offers:
     return [*machine.schedule.sends(), *asks]
 
 
-def broker_crashes(machine: ClusterMachine) -> Offers:
-    return machine.schedule.crashes(lossy="loss" not in machine.off)
-
-
 def voter_crashes(machine: ClusterMachine) -> Offers:
-    return machine.schedule.voter_crashes(lossy="loss" not in machine.off)
+    return machine.schedule.voters.crashes(lossy="loss" not in machine.off)
 
 
 reassigned = of_schedule(reassignments)
@@ -93,11 +99,10 @@ forgettings = of_schedule(unregistrations)
 readers = of_schedule(reads)
 clean_stops = of_schedule(shutdowns)
 failing_directories = of_schedule(directory_failures)
-resignations = offers("resignations")
-cuts = offers("cuts")
+resignations = of_voters("resignations")
 slownesses = offers("slownesses")
-clocks = offers("clocks")
-stalls = offers("stalls")
+clocks = of_voters("clocks")
+stalls = of_voters("stalls")
 BEGINNING: Final[dict[str, Any]] = {
     "partitions": st.sampled_from([2, 2, 1, 3]),
     "replicas": st.sampled_from([3, 3, 2]),
@@ -158,23 +163,21 @@ class ClusterMachine(BrokerMachine):
     def arrivals(self) -> Offers:
         schedule = self.schedule
         mail = [*schedule.between(held=False), *schedule.posts()]
-        return [*mail, *schedule.data(held=False), *schedule.votes(held=False)]
+        return [*mail, *schedule.data(held=False), *schedule.voters.arrivals(held=False)]
 
     def late_arrivals(self) -> Offers:
         of = self.schedule
-        return [*of.between(held=True), *of.data(held=True), *of.votes(held=True)]
-
-    def delays(self) -> Sequence[Callable[[], None]]:
-        return self.schedule.delays()
+        return [*of.between(held=True), *of.data(held=True), *of.voters.arrivals(held=True)]
 
     def arrivals_again(self) -> Offers:
-        return [*self.schedule.data(again=True), *self.schedule.votes(again=True)]
+        of = self.schedule
+        return [*of.data(again=True), *of.voters.arrivals(again=True)]
 
     def session_ends(self, node: int) -> None:
         self.first(endings(self), f"the session of broker {node}")
 
     def flushes(self) -> Offers:
-        return self.schedule.flushes()
+        return self.schedule.voters.flushes()
 
     # --- Voters
 
@@ -203,16 +206,6 @@ class ClusterMachine(BrokerMachine):
     crash_voter = Makes(voter_crashes, "failover")
 
     # --- Faults
-
-    crash = Makes(broker_crashes, "crash")
-
-    @rule(move=moves(broker_crashes), far=st.integers(0, len(COMING_BACK)))
-    @possible(broker_crashes, "crash")
-    def bounce(self, move: Move, far: int) -> None:
-        """A process ends and is there again at once, before anybody has noticed."""
-        move.make()
-        broker = move.words.removeprefix("crash broker ").partition(",")[0]
-        self.come_back(int(broker), far)
 
     cut = Makes(cuts, "partition")
 

@@ -5,9 +5,7 @@ What it shares with a cluster's, and how moves are drawn, is in broker_machine.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 from hypothesis import strategies as st
@@ -25,7 +23,6 @@ from kraftcheck.reference.steered.moves import Move
 from kraftcheck.reference.steered.scripts import Script
 from tests.stateful import beginnings, reached
 from tests.stateful.broker_machine import (
-    COMING_BACK,
     BrokerMachine,
     Makes,
     Offers,
@@ -36,7 +33,6 @@ from tests.stateful.broker_machine import (
     posts,
     sends,
 )
-from tests.stateful.machine import by_position
 from tests.stateful.partition_schedule import PartitionSchedule, judge_history
 
 Fault: TypeAlias = Literal[
@@ -64,13 +60,9 @@ Clients: TypeAlias = Literal["plain", "idempotent", "acks=1", "acks=0"]
 
 
 shutdowns = offers("shutdowns")
+cuts = offers("cuts")
 elections = offers("other_elections")
 nodes = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.brokers))
-running = st.runner().flatmap(
-    lambda machine: st.sampled_from(
-        [n for n in machine.schedule.brokers if machine.schedule.is_running(n)]
-    )
-)
 leaders = st.runner().flatmap(lambda machine: st.sampled_from(machine.schedule.leaders()))
 
 
@@ -134,22 +126,14 @@ class PartitionMachine(BrokerMachine):
 
     # --- What there is to draw from
 
-    def as_move(self, offer: Any) -> Move:
-        """offer: an input of a node, or a move."""
-        return offer if isinstance(offer, Move) else self.schedule.move_of(*offer)
-
     def arrivals(self) -> Offers:
-        return [(m.value.destination, m.value) for m in self.schedule.prompt()[::-1]]
+        return self.schedule.data(held=False)
 
     def late_arrivals(self) -> Offers:
-        return [(m.value.destination, m.value) for m in self.schedule.slow()]
-
-    def delays(self) -> list[Callable[[], None]]:
-        return [partial(self.schedule.held.add, each) for each in self.schedule.prompt()[::-1]]
+        return self.schedule.data(held=True)
 
     def arrivals_again(self) -> Offers:
-        delivered = self.schedule.deliverable(again=True)
-        return [(m.value.destination, m.value) for m in delivered[::-1]]
+        return self.schedule.data(again=True)
 
     def session_ends(self, node: int) -> None:
         self.schedule.do(CONTROLLER, SessionTimeout(node))
@@ -221,38 +205,9 @@ class PartitionMachine(BrokerMachine):
 
     # --- Faults
 
-    @rule(node=running, data=st.data())
-    @precondition(lambda self: "crash" not in self.off)
-    @precondition(lambda self: any(map(self.schedule.is_running, self.schedule.brokers)))
-    def crash(self, node: int, data: st.DataObject) -> None:
-        damages = self.schedule.damages(node, "loss" not in self.off)
-        keep, corrupt = data.draw(by_position(damages))
-        self.schedule.crash(node, keep, corrupt)
-
-    @rule(node=running, data=st.data(), far=st.integers(0, len(COMING_BACK)))
-    @precondition(lambda self: "crash" not in self.off)
-    @precondition(lambda self: any(map(self.schedule.is_running, self.schedule.brokers)))
-    def bounce(self, node: int, data: st.DataObject, far: int) -> None:
-        """A process ends and is there again at once, before anybody has noticed."""
-        damages = self.schedule.damages(node, "loss" not in self.off)
-        self.schedule.crash(node, *data.draw(by_position(damages)))
-        self.come_back(node, far)
-
     shut_down = Makes(shutdowns, "shutdown")
 
-    @rule(node=nodes, controller=st.booleans())
-    @on("partition")
-    def isolate(self, node: int, controller: bool) -> None:
-        """From the other brokers, or from the controller. Clients reach everybody."""
-        others = [n for n in self.schedule.brokers if n != node]
-        cut = [CONTROLLER] if controller else others
-        self.schedule.sever({(node, n) for n in cut} | {(n, node) for n in cut})
-
-    @rule(source=nodes, destination=nodes)
-    @on("partition")
-    def cut_one_way(self, source: int, destination: int) -> None:
-        if source != destination:
-            self.schedule.sever({(source, destination)})
+    cut = Makes(cuts, "partition")
 
     # --- The end
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule, memos
-from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from kraftcheck.reference.partition.steered.told import DISK, FAILED, LATE, PROMPT
 from kraftcheck.reference.steered.failures import PromiseBroken
 from kraftcheck.traces.jobs.steered import broken_promise
 

@@ -179,7 +179,7 @@ def test_a_snapshot_that_is_gone_while_it_is_fetched() -> None:
     first.make()
     snapshots_of(schedule, "0 CleanSnapshots")[-1].make()
     the(schedule.changes(), "3 FetchFromBootstrap peer=0").make()
-    while not any("FetchSnapshotRequest" in move.words for move in schedule.votes()):
+    while not any("FetchSnapshotRequest" in move.words for move in schedule.voters.arrivals()):
         assert schedule.calm()
     last.make()
     snapshots_of(schedule, "0 CleanSnapshots")[-1].make()

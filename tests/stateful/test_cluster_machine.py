@@ -140,7 +140,7 @@ def test_what_is_read_and_is_not_committed_is_found(monkeypatch: pytest.MonkeyPa
 def test_a_failover_leaves_the_cluster_able_to_go_on() -> None:
     schedule = calm(cluster_of())
     first = schedule.controllers.active()
-    the(schedule.voter_crashes(), f"{first} Crash").make()
+    the(schedule.voters.crashes(), f"{first} Crash").make()
     the(schedule.crashes(), "crash broker 0").make()
     assert schedule.progress() == ""
     assert schedule.controllers.failovers == 1
@@ -158,7 +158,7 @@ def test_a_cluster_without_a_controller_gets_nowhere(monkeypatch: pytest.MonkeyP
     schedule = calm(cluster_of())
     monkeypatch.setattr(ClusterSchedule, "ask_controller", lambda *_: None)
     the(schedule.crashes(), "crash broker 0").make()
-    monkeypatch.setattr("kraftcheck.reference.cluster.steered.calm.MOVES_TO_PROGRESS", 50)
+    monkeypatch.setattr("kraftcheck.reference.partition.steered.told.MOVES_TO_PROGRESS", 50)
     assert "partition" in schedule.progress()
 
 

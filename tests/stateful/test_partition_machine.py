@@ -60,7 +60,7 @@ def test_what_is_found_shrinks_to_a_script() -> None:
 
 def test_a_drawn_move_prints_in_words() -> None:
     schedule = PartitionSchedule(PartitionOptions(idempotence=False))
-    assert repr(schedule.move_of(2, BrokerCrash(1, -1))) == "<broker 2 BrokerCrash keep=1>"
+    assert repr(schedule.step_of(2, BrokerCrash(1, -1))) == "<broker 2 BrokerCrash keep=1>"
 
 
 def test_anomalies_that_nothing_allows_are_held_against_the_history() -> None:
@@ -75,7 +75,7 @@ def test_anomalies_that_nothing_allows_are_held_against_the_history() -> None:
     arrive(schedule)
     next(move for move in schedule.other_elections() if "of broker 1" in move.words).make()
     for node in (0, 1):
-        schedule.do(*next(each for each in schedule.readings() if each[0] == node))
+        schedule.do(*next(each for each in schedule.unread() if each[0] == node))
     schedule.ask(schedule.list_offsets(1, "Earliest"))
     arrive(schedule)
     begins = [each.offset for each in schedule.close_history() if each.op == "earliest"]

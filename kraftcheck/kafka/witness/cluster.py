@@ -28,7 +28,7 @@ from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken
 from kraftcheck.reference.cluster.sim.controllers import Controllers
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, Shape, constants_of
 from kraftcheck.reference.cluster.steered.moves import TIMEOUTS
-from kraftcheck.reference.cluster.steered.parts import SteeredPartition, Wanted, Watched
+from kraftcheck.reference.cluster.steered.parts import SteeredPartition, Watched
 from kraftcheck.reference.cluster.steered.schedule import ClusterSchedule
 from kraftcheck.reference.cluster.types import ClusterConstants
 from kraftcheck.reference.kit.protocol import Protocol
@@ -39,12 +39,13 @@ from kraftcheck.reference.partition.messages import (
 )
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
-from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE
-from kraftcheck.reference.quorum.messages import Crash, ElectionTimeout, FetchTimeout
+from kraftcheck.reference.partition.steered.told import DISK, FAILED, LATE
+from kraftcheck.reference.quorum.messages import ElectionTimeout, FetchTimeout
 from kraftcheck.reference.quorum.sim import faults
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import JoinedMemo, State, Step
 from kraftcheck.reference.steered.moves import Move, NodeStep
 
@@ -66,12 +67,16 @@ class _Voters(Watched, KafkaSchedule):
         super().__init__(cluster, quorum, host, watched, cluster.compares, VOTERS_OF)
         self.taken = cluster.taken
 
+    def crashes(self, lossy: bool = True) -> list[Move]:
+        """Kafka has flushed all that it appended."""
+        return super().crashes(lossy=False)
+
 
 class _Partition(SteeredPartition):
-    """One whose nodes are Kafka's: see KafkaPartition.wants."""
+    """One whose nodes are Kafka's: see KafkaPartition.wanted."""
 
-    def wants(self, *kinds: str) -> list[Wanted]:
-        found = super().wants(*kinds)
+    def wanted(self, *kinds: str) -> list[tuple[int, KnownInput]]:
+        found = super().wanted(*kinds)
         return [each for each in found if not is_cleared(self.row(each[0]), each[1].value)]
 
 
@@ -195,7 +200,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
         goes on by itself, in order, until the move is possible.
         """
         for _ in range(PATIENCE):
-            there = self.votes()
+            there = self.voters.arrivals()
             if not there:
                 return None
             there[-1].make()
@@ -216,7 +221,7 @@ class KafkaCluster(Hosted, ClusterSchedule):
         """
         [partition] = self.partitions
         running = [n for n in self.brokers.all if partition.row(n).status == "Running"]
-        return [self.step_of(partition, node, ControlledShutdown()) for node in running]
+        return [partition.step_of(node, ControlledShutdown()) for node in running]
 
     def readings(self) -> list[Move]:
         """A leader sends what it proposes before it reads metadata again."""
@@ -226,13 +231,6 @@ class KafkaCluster(Hosted, ClusterSchedule):
 
     def drops(self) -> list[Move]:
         return [each for each in super().drops() if "AlterPartition" not in each.words]
-
-    def voter_crashes(self, lossy: bool = True) -> list[Move]:
-        """Kafka has flushed all that it appended."""
-        return [
-            self.of_voter(node, Crash(len(self.voters.row(node).log)))
-            for node in self.voters.nodes()
-        ]
 
 
 def _is_gone(partition: Any) -> None:
@@ -275,7 +273,7 @@ def _asked(cluster: KafkaCluster) -> list[Move]:
 def _elect(cluster: KafkaCluster, stream: Stream) -> bool:
     """Another voter stands."""
     there = [
-        cluster.of_voter(node, timer)
+        cluster.voters.step_of(node, timer)
         for node, timer in cluster.voters.timers()
         if isinstance(timer, ElectionTimeout | FetchTimeout)
     ]
@@ -291,7 +289,7 @@ def _crash(cluster: KafkaCluster, stream: Stream) -> bool:
 
 def _crash_voter(cluster: KafkaCluster, stream: Stream) -> bool:
     """One voter at a time."""
-    return not cluster.voters.nodes("Down") and drawn_move(cluster.voter_crashes(), stream)
+    return not cluster.voters.nodes("Down") and drawn_move(cluster.voters.crashes(), stream)
 
 
 def _wants(*kinds: str) -> Callable[[KafkaCluster, Stream], bool]:
@@ -300,19 +298,19 @@ def _wants(*kinds: str) -> Callable[[KafkaCluster, Stream], bool]:
 
 MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
     _calm: (60, 100, 150),
-    a_move(lambda c: [*c.between(), *c.data(), *c.votes()]): (10, 30),
+    a_move(lambda c: [*c.between(), *c.data(), *c.voters.arrivals()]): (10, 30),
     _produce: (5, 10, 20),
     a_move(KafkaCluster.readings): (5, 10),
     a_move(KafkaCluster.restarts): (5, 10),
     _wants(*LATE): (2, 5, 10),
     a_move(_asked): (2, 5),
-    a_move(KafkaCluster.timers): (0, 1, 4),
+    a_move(lambda c: c.voters.expiries()): (0, 1, 4),
     _elect: (0, 1, 2),
-    a_move(KafkaCluster.resignations): (0, 1, 2),
+    a_move(lambda c: c.voters.resignations()): (0, 1, 2),
     a_move(KafkaCluster.endings): (0, 1, 3),
     a_move(KafkaCluster.elections): (0, 1, 3),
     _wants(*FAILED): (0, 1, 3),
-    a_move(lambda c: [*c.data(True)[:20], *c.votes(True)[:20]]): (0, 3, 8),
+    a_move(lambda c: [*c.data(True)[:20], *c.voters.arrivals(True)[:20]]): (0, 3, 8),
     _lose: (0, 1, 3),
     _wants(*DISK): (0, 2),
     a_move(KafkaCluster.breakages): (0, 1),

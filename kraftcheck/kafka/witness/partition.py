@@ -23,7 +23,6 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NO_REQUEST,
     AlterPartitionRequest,
-    AlterPartitionResponse,
     ClientRequest,
     ControllerFailover,
     ControllerRequestTimeout,
@@ -40,9 +39,10 @@ from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions, constants_of
 from kraftcheck.reference.partition.steered.schedule import PartitionSchedule
-from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
+from kraftcheck.reference.partition.steered.told import DISK, FAILED, LATE, PROMPT
 from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
+from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.traces.cover.matching import Matcher, Step
 from kraftcheck.traces.foreign.reading import ForeignTrace
@@ -82,33 +82,28 @@ class KafkaPartition(Hosted, PartitionSchedule):
 
     # --- Which moves there are: less than Kafka's may do, where the spec has no word for it
 
-    def readings(self) -> list[tuple[int, Input]]:
+    def unread(self) -> list[tuple[int, Input]]:
         """Have a leader send what it proposes before it reads of the partition again.
 
         Kafka would send it even if metadata had cleared it.
         """
-        found = super().readings()
+        found = super().unread()
         return [n for n in found if not (is_unsent(self.row(n[0])) and _of_partition(n[1]))]
 
-    def wants(self, *kinds: str) -> list[tuple[int, Input]]:
+    def wanted(self, *kinds: str) -> list[tuple[int, KnownInput]]:
         """Give up a request to change the ISR only while it is still what is proposed.
 
         Kafka would send it again in any case.
         """
-        found = super().wants(*kinds)
-        return [each for each in found if not is_cleared(self.row(each[0]), each[1])]
+        found = super().wanted(*kinds)
+        return [each for each in found if not is_cleared(self.row(each[0]), each[1].value)]
 
     def drops(self) -> list[Move]:
-        kept = (AlterPartitionRequest, AlterPartitionResponse)
-        return [
-            Move(self.losing_words(m), partial(self.drop, m))
-            for m in self.deliverable()
-            if not isinstance(m.value, kept)
-        ]
+        return [each for each in super().drops() if "AlterPartition" not in each.words]
 
-    def asks(self) -> Iterator[ClientRequest]:
+    def requests(self) -> Iterator[ClientRequest]:
         """Also what runs by chance ask (_produce, _ask): their schedules are followed."""
-        known = [*super().asks()]
+        known = [*super().requests()]
         yield from known
         for node in self.leaders():
             acks = () if self.options.idempotence else (-1, 0, 1)
@@ -195,11 +190,10 @@ def _session(schedule: KafkaPartition, stream: Stream) -> bool:
 def _depose(schedule: KafkaPartition, stream: Stream) -> bool:
     """Who leads is taken for dead, lives, and leads again, before it hears of any of it."""
     leader = schedule.controller.partition.leader
-    beat = (leader, SendHeartbeat())
-    if beat not in schedule.wants("SendHeartbeat"):
+    if leader not in [node for node, _ in schedule.wanted("SendHeartbeat")]:
         return False
     schedule.do(CONTROLLER, SessionTimeout(leader))
-    schedule.do(*beat)
+    schedule.do(leader, SendHeartbeat())
     sent = [m for m in schedule.deliverable() if m.value.source == leader]
     for message in sent:
         if message.value.destination == CONTROLLER:
@@ -218,13 +212,13 @@ def _crash(schedule: KafkaPartition, stream: Stream) -> bool:
 
 
 def _wants(*kinds: str) -> Callable[[KafkaPartition, Stream], bool]:
-    return a_step(lambda schedule: schedule.wants(*kinds))
+    return a_move(lambda schedule: schedule.wants(*kinds))
 
 
 MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = {
     _deliver: (60, 100),
     _wants("SendReplicaFetch", "SendAlterPartition"): (20, 30),
-    a_step(KafkaPartition.readings): (5, 15, 40),
+    a_move(KafkaPartition.readings): (5, 15, 40),
     _produce: (10, 20, 40),
     _wants(*LATE): (5, 15, 30),
     _wants(*PROMPT): (2, 4, 8),

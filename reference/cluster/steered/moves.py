@@ -7,9 +7,9 @@ takes the step of a decision that stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
 from kraftcheck.reference.cluster.sim.family import memo_of
@@ -30,38 +30,19 @@ from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
     BrokerRestart,
-    ClientRequest,
     Election,
     ElectLeaders,
 )
 from kraftcheck.reference.partition.steered.schedule import MEMO_STEPS
-from kraftcheck.reference.partition.steered.world import (
-    HEAL,
-    SENTENCES,
-    NoChoice,
-    Told,
-    cut_words,
-)
+from kraftcheck.reference.partition.steered.told import ToldPartitions
+from kraftcheck.reference.partition.steered.world import NoChoice
 from kraftcheck.reference.partition.types import UNDEFINED
-from kraftcheck.reference.quorum.messages import (
-    Append,
-    Crash,
-    Flush,
-    Resign,
-    Restart,
-)
+from kraftcheck.reference.quorum.messages import Append
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.schedule import (
-    RATES,
-    WELL,
-    Link,
-    cut_words as voters_cut_words,
-)
 from kraftcheck.reference.quorum.timers import Timeouts
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
-from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import JoinedMemo, Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
@@ -69,9 +50,8 @@ from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move
 
 TIMEOUTS = Timeouts()
-_SENTENCES: Final[dict[str, Any]] = {**SENTENCES, **{each.name: each for each in PROPERTIES}}
-
 _memos = Memos(MEMO_STEPS)
+T = TypeVar("T")
 
 
 class _Promise(NamedTuple):
@@ -85,8 +65,13 @@ _OF_CONTROLLERS: Final = {
 }
 
 
-class ClusterMoves(Joints):
+class ClusterMoves(ToldPartitions, Joints):
     """One run. `partitions` and `voters` are its parts."""
+
+    sentences: ClassVar[Mapping[str, Any]] = {
+        **ToldPartitions.sentences,
+        **{each.name: each for each in PROPERTIES},
+    }
 
     kind_of_partition = SteeredPartition
     kind_of_brokers = SteeredBrokers
@@ -98,21 +83,13 @@ class ClusterMoves(Joints):
         """memo: with the nodes of partitions, if they are not those of the reference."""
         super().__init__(options, Recorder(0))
         self.bug = bug
-        self.moves: list[str] = []
-        self.sound = True
-        """False from the step that broke something on."""
-        self.cut: set[Link] = set()
-        """Links of brokers, with each other and with controllers."""
-        self.slow: set[int] = set()
-        """Brokers whose turn comes when no other broker has anything to do."""
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.memo(bug, lambda: memo_of(bug, timeouts=TIMEOUTS)), NoChoice()
         self.parcels = Parcels()
         # A session has no length: it ends when the controller is told that it does.
         self.build(CLUSTER, memo.of["partition"], stream, lambda: self.parcels, Queue(), 0)
-        for partition in self.partitions:
-            partition.steer(options.data, self.cut)
+        self.be_told(options, options.data)
         self.voters: Watched = self.make_voters(memo.of["quorum"])
         self.voters.moves = self.moves
 
@@ -122,25 +99,6 @@ class ClusterMoves(Joints):
             able = may_vote(of)
             return ChangingVoters(self, self.constants.quorum, memo, self.recorder, able)
         return Watched(self, self.constants.voters, memo=memo, recorder=self.recorder)
-
-    # --- One move
-
-    def move(self, words: str, make: Callable[[], object]) -> Move:
-        """Raises Violation when it is made and breaks something."""
-        return Move(words, partial(self._make, words, make))
-
-    def _make(self, words: str, make: Callable[[], object]) -> None:
-        self.now += 1000
-        for partition in self.partitions:
-            partition.now = self.now
-        self.moves.append(words)
-        self.sound = False
-        make()
-        for partition in self.partitions:
-            for found in partition.violations:
-                what = f"partition {partition.number}: {found.explanation}"
-                raise Violation(_SENTENCES[found.invariant], what, self.moves)
-        self.sound = True
 
     # --- What the parts say to each other
 
@@ -197,70 +155,33 @@ class ClusterMoves(Joints):
         return self.move(f"deliver {parcel.words}", make)
 
     def data(self, again: bool = False, held: bool | None = None) -> list[Move]:
-        """Between brokers, and to clients. The latest first: it can be the answer to a move."""
-        return [
-            self.step_of(partition, message.value.destination, message.value)
-            for partition in self.partitions
-            for message in partition.deliverable(again)[::-1]
-            if held in (None, message in partition.held)
-        ]
+        """Between brokers, and to clients."""
+        return self._in_each(lambda partition: partition.data(again, held))
 
     def posts(self) -> list[Move]:
         """Requests of idempotent producers."""
-        return self._in_each(SteeredPartition.producer_posts)
+        return self._in_each(SteeredPartition.posts)
 
-    def _in_each(self, of: Callable[[SteeredPartition], Iterable[Told]]) -> list[Move]:
-        """What may happen in partitions: its words, and how it does."""
-        return [
-            self.move(f"partition {partition.number}: {words}", make)
-            for partition in self.partitions
-            for words, make in of(partition)
-        ]
-
-    def votes(self, again: bool = False, held: bool | None = None) -> list[Move]:
-        """Between voters, the latest first."""
-        return [
-            self.of_voter(message.destination, message)
-            for message in self.voters.deliverable(again=again)
-            if held in (None, message in self.voters.held)
-        ]
+    def _in_each(self, of: Callable[[SteeredPartition], list[T]]) -> list[T]:
+        """What may happen in partitions."""
+        return [move for partition in self.partitions for move in of(partition)]
 
     def delays(self) -> Sequence[Callable[[], None]]:
-        """What is on its way may be slow from now on: it does not come as time passes."""
-        parcels, voters = self.parcels, self.voters
-        found = [partial(parcels.held.add, each.number) for each in parcels.first()]
-        for partition in self.partitions:
-            found += [partial(partition.held.add, each) for each in partition.prompt()]
-        return found + [partial(voters.held.add, each) for each in voters.deliverable()]
+        held = self.parcels.held
+        found = [partial(held.add, each.number) for each in self.parcels.first()]
+        return [*found, *self._in_each(SteeredPartition.delays), *self.voters.delays()]
 
     def drops(self) -> list[Move]:
         found = []
         for parcel in self.parcels.first():
             lose = partial(self.parcels.waiting.pop, parcel.number)
             found.append(self.move(f"lose {parcel.words}", lose))
-        return found + self._in_each(SteeredPartition.losses_of_messages)
-
-    def step_of(self, partition: SteeredPartition, node: int, input: Any) -> Move:
-        words = f"partition {partition.number}: {partition.words(node, input)}"
-        return self.move(words, partial(partition.do, node, input))
-
-    def of_voter(self, node: int, input: Any) -> Move:
-        words = f"quorum: {self.voters.words(node, input)}"
-        return self.move(words, partial(self.voters.do, node, input))
+        return found + self._in_each(SteeredPartition.drops)
 
     # --- Moves: what nodes do by themselves
 
     def wants(self, *kinds: str) -> list[Move]:
-        return [
-            self.want_of(partition, node, want)
-            for kind in kinds
-            for partition in self.partitions
-            for node, want in partition.wants(kind)
-        ]
-
-    def want_of(self, partition: SteeredPartition, node: int, want: KnownInput) -> Move:
-        words = f"partition {partition.number}: {partition.words(node, want.value)}"
-        return self.move(words, partial(partition.act, node, want))
+        return [move for kind in kinds for each in self.partitions for move in each.wants(kind)]
 
     def readings(self) -> list[Move]:
         """For each broker: all that it has not read of the metadata, or the first of that."""
@@ -271,14 +192,6 @@ class ClusterMoves(Joints):
                 words = f"broker {node} reads metadata {unread.start} to {end}"
                 found.append(self.move(words, partial(self.brokers.read, node, end)))
         return found
-
-    def flushes(self) -> list[Move]:
-        """Of voters."""
-        return [self.of_voter(node, Flush()) for node in self.voters.unflushed()]
-
-    def timers(self) -> list[Move]:
-        """Of voters, the one that is due first at the front."""
-        return [self.of_voter(node, timer) for node, timer in self.voters.timers()]
 
     def endings(self) -> list[Move]:
         """Sessions that a controller ends: the broker is fenced."""
@@ -309,23 +222,16 @@ class ClusterMoves(Joints):
     # --- Moves: clients
 
     def asks(self) -> list[Move]:
-        return [self.ask_of(each, asked) for each in self.partitions for asked in each.asks()]
+        return self._in_each(SteeredPartition.asks)
 
     def probes(self) -> list[Move]:
-        """As Steering.probes."""
-        return [self.ask_of(each, asked) for each in self.partitions for asked in each.probes()]
-
-    def ask_of(self, partition: SteeredPartition, asked: ClientRequest) -> Move:
-        words = f"partition {partition.number}: {render_input(asked)}"
-        return self.move(words, partial(partition.ask, asked))
+        return self._in_each(SteeredPartition.probes)
 
     def sends(self) -> list[Move]:
-        """Values and retries of idempotent producers, one for each partition."""
-        return self._in_each(SteeredPartition.producer_sends)
+        return self._in_each(SteeredPartition.sends)
 
     def breakages(self) -> list[Move]:
-        """Connections of producers that break, and values that they give up."""
-        return self._in_each(SteeredPartition.producer_breakages)
+        return self._in_each(SteeredPartition.breakages)
 
     # --- Moves: faults
 
@@ -363,7 +269,7 @@ class ClusterMoves(Joints):
 
     def restarts(self) -> list[Move]:
         """Of brokers and voters."""
-        found = [self.of_voter(node, Restart()) for node in self.voters.nodes("Down")]
+        found = self.voters.restarts()
         for node in self.brokers.all:
             if not self.brokers.is_running(node):
                 found.append(self.move(f"restart broker {node}", partial(self._restart, node)))
@@ -378,61 +284,14 @@ class ClusterMoves(Joints):
         voters = self.voters
         if not isinstance(voters, ChangingVoters):
             return []
-        return [self.of_voter(node, input) for node, input in voters.changes()]
-
-    def voter_crashes(self, lossy: bool = True) -> list[Move]:
-        found = []
-        for node in self.voters.nodes():
-            row = self.voters.row(node)
-            first = self.voters.least_kept(node) if lossy else len(row.log)
-            found += [
-                self.of_voter(node, Crash(keep)) for keep in range(len(row.log), first - 1, -1)
-            ]
-        return found
-
-    def resignations(self) -> list[Move]:
-        return [self.of_voter(node, Resign()) for node in self.voters.nodes("Leader")]
-
-    def cuts(self) -> list[Move]:
-        """Of brokers from brokers or controllers, one way or both; of voters from each other."""
-        found = []
-        for node in self.brokers.all:
-            others = [n for n in self.brokers.all if n != node]
-            for away in (others, [CONTROLLER]):
-                found.append(self._cut({(node, n) for n in away} | {(n, node) for n in away}))
-            for n in (*others, CONTROLLER):
-                found += [self._cut({(node, n)}), self._cut({(n, node)})]
-        for node in self.voters.constants.nodes:
-            others = [n for n in self.voters.constants.nodes if n != node]
-            both = {(node, n) for n in others} | {(n, node) for n in others}
-            for links in (both, *[{(node, n)} for n in others]):
-                words = f"quorum: {voters_cut_words(links)}"
-                found.append(self.move(words, partial(self.voters.sever, links)))
-        return list({each.words: each for each in found}.values())
-
-    def _cut(self, links: set[Link]) -> Move:
-        def make() -> None:
-            self.cut.update(links)
-            for partition in self.partitions:
-                partition.losses.cuts += 1
-
-        return self.move(cut_words(links), make)
+        return [voters.step_of(node, input) for node, input in voters.changes()]
 
     def is_cut(self) -> bool:
-        """Whether any link is."""
-        return bool(self.cut or self.voters.cut)
+        return super().is_cut() or bool(self.voters.cut)
 
-    def heals(self) -> list[Move]:
-        return [self.move(HEAL, self._heal)]
-
-    def well(self) -> Move:
-        return self.move(f"quorum: {WELL}", self.voters.end_faults)
-
-    def _heal(self) -> None:
-        self.cut.clear()
+    def join_links(self) -> None:
+        super().join_links()
         self.parcels.held.clear()
-        for partition in self.partitions:
-            partition.held.clear()
         self.voters.heal()
 
     def slownesses(self) -> list[Move]:
@@ -440,19 +299,4 @@ class ClusterMoves(Joints):
             self.move(f"broker {node} is slow from now on", partial(self.slow.add, node))
             for node in self.brokers.all
             if node not in self.slow
-        ]
-
-    def clocks(self) -> list[Move]:
-        return [
-            self.move(
-                f"quorum: clock of {node} {words}", partial(self.voters.set_clock, node, rate)
-            )
-            for node in self.voters.constants.nodes
-            for rate, words in RATES.items()
-        ]
-
-    def stalls(self) -> list[Move]:
-        return [
-            self.move(f"quorum: disk of {node} stalls", partial(self.voters.stall, node))
-            for node in self.voters.constants.nodes
         ]

@@ -9,25 +9,25 @@ remembered and recorded as the simulator's are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers
 from kraftcheck.reference.cluster.sim.link import Arrival, Ends, Messages
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition, is_common
 from kraftcheck.reference.cluster.types import QUORUM
-from kraftcheck.reference.partition.messages import CONTROLLER
-from kraftcheck.reference.partition.steered.world import Steering, name_of
+from kraftcheck.reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
+from kraftcheck.reference.partition.messages import CONTROLLER, ClientRequest
+from kraftcheck.reference.partition.steered.told import name_of
+from kraftcheck.reference.partition.steered.world import Steering
 from kraftcheck.reference.quorum.messages import Input
 from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Row
+from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
 from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
-from kraftcheck.reference.steered.moves import Names
-
-Wanted = tuple[int, KnownInput]
-"""A broker, and what it would do by itself."""
+from kraftcheck.reference.steered.moves import Move, Names, Words, said
 
 
 class Watcher(Protocol):
@@ -38,6 +38,8 @@ class Watcher(Protocol):
     def look(self, node: int, row: Row) -> None:
         """A voter knows more to be committed, or leads no longer."""
         ...
+
+    def move(self, words: Words, make: Callable[[], object]) -> Move: ...
 
 
 class Watched(Schedule):
@@ -62,6 +64,9 @@ class Watched(Schedule):
         step = self._step(node, input)
         return "disabled" if step is None else step.ignored
 
+    def move(self, words: Words, make: Callable[[], object]) -> Move:
+        return self._watcher.move(lambda: f"quorum: {said(words)}", make)
+
     def _note(self, move: str) -> None:
         self._alive.clear()
 
@@ -73,6 +78,18 @@ class ChangingVoters(Watched, ChangingSchedule):
 class SteeredPartition(Steering, ClusterPartition):
     """One partition of the cluster."""
 
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.called = f"partition {self.number}: "
+
+    def move(self, words: Words, make: Callable[[], object]) -> Move:
+        cluster: Any = self._cluster
+        moved: Move = cluster.move(lambda: f"{self.called}{said(words)}", make)
+        return moved
+
+    def asking_words(self, request: ClientRequest) -> str:
+        return render_input(request)
+
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
         if node == CONTROLLER:
             return  # The active controller answers.
@@ -81,18 +98,17 @@ class SteeredPartition(Steering, ClusterPartition):
             if destination == CONTROLLER:
                 self._cluster.to_controller(node, self.number, message)
 
-    def wants(self, *kinds: str) -> list[Wanted]:
-        """Give what brokers would do by themselves here, of these kinds in this order.
+    def wanted(self, *kinds: str) -> list[tuple[int, KnownInput]]:
+        """What they do for all their partitions at once, only where they lead it."""
+        found = super().wanted(*kinds)
+        return [each for each in found if self.leads(each[0]) or not is_common(each[1])]
 
-        What they do for all their partitions at once, only where they lead it.
-        """
-        return [
-            (node, want)
-            for kind in kinds
-            for node in self.brokers
-            for want in self.state(node).wants
-            if want.kind == kind and (self.leads(node) or not is_common(want))
-        ]
+    def names_failed(self, node: int) -> bool:
+        row, known = self.row(node), self.controller
+        if not isinstance(row, DirectoryBrokerRow) or not isinstance(known, DirectoryControllerRow):
+            return False
+        registered = known.directories_of(self.brokers.index(node))
+        return any([each not in row.online for each in registered])
 
 
 class SteeredBrokers(Brokers):

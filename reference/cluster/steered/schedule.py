@@ -8,49 +8,48 @@ it that waits for it; fetches and votes may come late, again, in any order or ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-import msgspec
-
-from kraftcheck.reference.cluster.steered import calm as cluster_calm
 from kraftcheck.reference.cluster.steered.moves import ClusterMoves
 from kraftcheck.reference.cluster.steered.moving import (
+    bereft,
     directory_failures,
+    forgotten,
     reads,
     reassignments,
     shutdowns,
     topic_changes,
     unregistrations,
 )
-from kraftcheck.reference.partition.steered.world import DISK, FAILED, LATE, PROMPT
-from kraftcheck.reference.steered.moves import Move, NodeStep, recorded_steps
+from kraftcheck.reference.partition.steered.told import (
+    DISK,
+    FAILED,
+    LATE,
+    PROMPT,
+)
+from kraftcheck.reference.steered.moves import Move
 
 
 class ClusterSchedule(ClusterMoves):
     """One run. `partitions` and `voters` are its parts."""
 
+    besides = 1
+
     # --- All moves
 
     def possible(self) -> Iterator[Move]:
+        voters = self.voters
         yield from (*self.between(), *self.data(), *self.data(True))
-        yield from (*self.votes(), *self.votes(True), *self.drops(), *self.readings())
-        yield from self.wants(*PROMPT, *LATE, *FAILED, *DISK)
-        yield from (*self.flushes(), *self.timers(), *self.endings(), *self.elections())
-        yield from (*reassignments(self), *topic_changes(self))
-        yield from (*unregistrations(self), *shutdowns(self), *directory_failures(self))
-        yield from reads(self)
-        yield from self.changes()
-        yield from (*self.posts(), *self.sends(), *self.breakages())
-        yield from (
-            *self.asks(),
-            *self.probes(),
-            *self.crashes(),
-            *self.restarts(),
-            *self.voter_crashes(),
-        )
-        yield from (*self.resignations(), *self.cuts(), *self.heals(), *self.slownesses())
-        yield from (*self.clocks(), *self.stalls(), self.well())
+        yield from (*voters.arrivals(), *voters.arrivals(again=True))
+        yield from (*self.drops(), *self.readings(), *self.wants(*PROMPT, *LATE, *FAILED, *DISK))
+        yield from (*voters.flushes(), *voters.expiries(), *self.endings(), *self.elections())
+        yield from (*reassignments(self), *topic_changes(self), *unregistrations(self))
+        yield from (*shutdowns(self), *directory_failures(self), *reads(self), *self.changes())
+        yield from (*self.posts(), *self.sends(), *self.breakages(), *self.asks(), *self.probes())
+        yield from (*self.crashes(), *self.restarts(), *voters.crashes(), *voters.resignations())
+        yield from (*self.cuts(), *voters.cuts(), *self.heals(), *self.slownesses())
+        yield from (*voters.clocks(), *voters.stalls(), voters.well())
 
     def named_rows(self) -> dict[str, Any]:
         rows = self.voters.named_rows()
@@ -59,23 +58,40 @@ class ClusterSchedule(ClusterMoves):
             rows |= {f"partition {each.number}, {name}": row for name, row in own.items()}
         return rows
 
-    def steps(self) -> Iterator[NodeStep]:
-        return recorded_steps(self.recorder)
-
-    def setting(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(self.options)
-        return found
-
     # --- Time passes
 
-    def calm(self) -> bool:
-        """The move that a cluster without faults makes next; False when there is none."""
-        move = cluster_calm.next_move(self)
-        if move is None:
-            return False
-        move.make()
-        return True
+    def to_controllers(self) -> Sequence[Move]:
+        return self.between(held=False)
 
-    def progress(self) -> str:
-        """As cluster_calm.heal."""
-        return cluster_calm.heal(self)
+    def of_voters(self) -> Iterator[Move]:
+        yield from self.voters.arrivals(held=False)[::-1]
+        yield from self.voters.flushes()
+
+    def expiries(self) -> Iterator[Move]:
+        if not self._is_settled():
+            yield from self.voters.expiries()
+
+    def _is_settled(self) -> bool:
+        """Whether somebody controls, and all that was decided is committed."""
+        active = self.controllers.active()
+        if active is None:
+            return False
+        row = self.voters.row(active)
+        latest = max(other.row.epoch for other in self.voters.at.states)
+        return row.epoch == latest and row.high_watermark == len(row.log)
+
+    def endings_of(self, brokers: Set[int]) -> Iterator[Move]:
+        active = self.controllers.active()
+        for voter, epoch, broker in self.sessions:
+            if voter == active and broker in brokers:
+                yield self.ending(voter, epoch, broker)
+
+    def recover(self) -> None:
+        super().recover()
+        self.voters.well().make()
+
+    def killed(self) -> Iterator[Move]:
+        yield from (*bereft(self), *forgotten(self))
+
+    def controls(self) -> bool:
+        return self.controllers.active() is not None

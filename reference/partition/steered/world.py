@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope, spared
-from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
 from kraftcheck.reference.partition.log import ends_batch
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
-    CONTROLLER,
     MESSAGES,
     ClientRequest,
     ConsumerFetchRequest,
@@ -46,6 +44,7 @@ from kraftcheck.reference.partition.sim.progress import missing_in
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import PARTITION
 from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, SteeredProducer
+from kraftcheck.reference.partition.steered.told import name_of
 from kraftcheck.reference.partition.system import comes_once, operation_of, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
 from kraftcheck.reference.quorum.steered.schedule import Link
@@ -54,30 +53,14 @@ from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State
 from kraftcheck.reference.sim.operations import Operation, close
-from kraftcheck.reference.steered.moves import Names
+from kraftcheck.reference.steered.moves import Move, Names, Words
 
 MOVES_TO_COPY = 6
 """How many moves it may take to be well again: so many, and so many for each record that is in a
 log or on its way to one, and each replica that must get it, since a fetch may carry one at a time.
 """
-SENTENCES = {each.name: each for each in PARTITION_INVARIANTS}
 AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
 """What may come a second time."""
-
-# What brokers do by themselves: as soon as they can, after a while, and only when something failed.
-PROMPT = (
-    *("SendRegistration", "SendAlterPartition", "SendHeartbeat", "SendReplicaFetch"),
-    "SendAssignReplicasToDirs",
-)
-LATE = ("ReplicaLagTimeout", "IsrShrinkTimeout", "ProduceTimeout")
-FAILED = ("ControllerRequestTimeout", "ReplicaFetchTimeout")
-DISK = ("BrokerFlush", "CheckpointHighWatermark")
-
-HEAL = "heal all links"
-
-
-Told: TypeAlias = tuple[str, Callable[[], None]]
-"""What may happen, in words, and how it does."""
 
 
 class NoChoice:
@@ -125,10 +108,13 @@ class Steering(PartitionRun):
     """A steered partition, alone or in a cluster.
 
     It has its mail, its clients, and the moves of its brokers. `steer` is called once, when the
-    world has been built.
+    world has been built. Who steers it notes the moves (`move`).
     """
 
     has_control_records = False
+
+    called = ""
+    """What its moves begin with, among those of several."""
 
     def steer(self, options: PartitionOptions, cut: set[Link]) -> None:
         """cut: links that no message passes; the owner changes it."""
@@ -160,8 +146,18 @@ class Steering(PartitionRun):
 
     # --- One move
 
-    def do(self, node: int, input: Input) -> None:
+    def move(self, words: Words, make: Callable[[], object]) -> Move:
+        raise NotImplementedError
+
+    def step_of(self, node: int, input: Input) -> Move:
         """One step of one node, or an answer that reaches a client."""
+        return self.move(partial(self.words, node, input), partial(self._take, node, input))
+
+    def do(self, node: int, input: Input) -> None:
+        """The same at once. Raises Violation."""
+        self.step_of(node, input).make()
+
+    def _take(self, node: int, input: Input) -> None:
         known = self._intern(input)
         if isinstance(input, MESSAGES):
             self.waiting.pop(known, None)
@@ -183,14 +179,17 @@ class Steering(PartitionRun):
         rows: dict[str, Any] = {f"broker {node}": self.row(node) for node in self.brokers}
         return {**rows, "the controller": self.controller}
 
-    def lose(self, message: KnownInput) -> None:
+    def drops(self) -> list[Move]:
         """A message never comes. With an answer the producer's connection is gone."""
+        return [
+            self.move(self.losing_words(each), partial(self._lose, each))
+            for each in self.deliverable()
+        ]
+
+    def _lose(self, message: KnownInput) -> None:
         del self.waiting[message]
         if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
-            self.breaks(message.value.source, True)
-
-    def losses_of_messages(self) -> list[Told]:
-        return [(self.losing_words(m), partial(self.lose, m)) for m in self.deliverable()]
+            self._breaks(message.value.source, True)
 
     def losing_words(self, message: KnownInput) -> str:
         return f"lose {self._names.name(message)}"
@@ -204,8 +203,17 @@ class Steering(PartitionRun):
 
     # --- Clients: every request is one operation of a process of its own
 
-    def ask(self, request: ClientRequest) -> None:
+    def ask_of(self, request: ClientRequest) -> Move:
         """Somebody asks this. No history speaks of deletions."""
+        return self.move(partial(self.asking_words, request), partial(self._request, request))
+
+    def ask(self, request: ClientRequest) -> None:
+        self.ask_of(request).make()
+
+    def asking_words(self, request: ClientRequest) -> str:
+        return f"{name_of(request.destination)} {render_input(request)}"
+
+    def _request(self, request: ClientRequest) -> None:
         self.values += 1
         if not isinstance(request, DeleteRecordsRequest):
             op = operation_of(request)
@@ -214,7 +222,7 @@ class Steering(PartitionRun):
             operation.offset = getattr(request, "fetch_offset", None)
             self.history.append(operation)
             self._asked[request] = operation
-        self.do(request.destination, request)
+        self._take(request.destination, request)
 
     def produce(self, node: int, acks: int) -> ProduceRequest:
         """The next: a batch of one record, whose value no record before it had."""
@@ -232,7 +240,7 @@ class Steering(PartitionRun):
         """All before an offset."""
         return DeleteRecordsRequest(CLIENTS, node, self.values + 1, offset)
 
-    def append(self, node: int) -> None:
+    def _append(self, node: int) -> None:
         """The idempotent producer has a new value, and sends it as soon as it may."""
         self.values += 1
         operation = Operation(len(self.history), "append", node, self.now)
@@ -240,12 +248,7 @@ class Steering(PartitionRun):
         self.history.append(operation)
         self.producer.append(self.values, operation, node)
 
-    def post(self, posted: Posted) -> None:
-        """A request of the producer arrives."""
-        self.producer.arrives(posted)
-        self.do(posted[1].destination, posted[1])
-
-    def breaks(self, node: int, late: bool) -> None:
+    def _breaks(self, node: int, late: bool) -> None:
         """The producer's connection to a broker, and no answer comes over it.
 
         late: what is on its way to the broker arrives.
@@ -256,13 +259,17 @@ class Steering(PartitionRun):
                 del self.waiting[message]
         self.producer.breaks(node, late, self.now)
 
-    def producer_posts(self) -> list[Told]:
-        """Requests of the producer that may arrive, in words, and how they do."""
+    def posts(self) -> list[Move]:
+        """Requests of the producer that may arrive."""
         return [
-            (self._post_words(posted), partial(self.post, posted))
+            self.move(self._post_words(posted), partial(self._post, posted))
             for posted in self.producer.first()
             if self.is_running(posted[1].destination)
         ]
+
+    def _post(self, posted: Posted) -> None:
+        self.producer.arrives(posted)
+        self._take(posted[1].destination, posted[1])
 
     def _post_words(self, posted: Posted) -> str:
         connection, request = posted
@@ -275,42 +282,44 @@ class Steering(PartitionRun):
                 return self._post_words(posted)
         return ""
 
-    def producer_sends(self) -> list[Told]:
+    def sends(self) -> list[Move]:
         """What the producer may do: a new value, and retries."""
-        found: list[Told] = []
+        found: list[Move] = []
         if not self.options.idempotence:
             return found
-        for node in self.leaders():
-            if self.producer.may_begin():
+        leaders = self.leaders()
+        if self.producer.may_begin():
+            for node in leaders:
                 words = appending_words(self.values + 1, node)
-                found.append((words, partial(self.append, node)))
+                found.append(self.move(words, partial(self._append, node)))
         if self.producer.has_to_send():
-            for node in self.leaders():
-                found.append((resending_words(node), partial(self._send_again, node)))
+            for node in leaders:
+                again = partial(self._send_again, node)
+                found.append(self.move(resending_words(node), again))
         return found
 
     def _send_again(self, node: int) -> None:
         self.producer.send(node, self.now)
 
-    def producer_breakages(self) -> list[Told]:
+    def breakages(self) -> list[Move]:
         """Give what may happen to the producer.
 
         A connection that breaks, values that it groups anew before it sends them again, a value
         that it gives up.
         """
-        found: list[Told] = []
+        found: list[Move] = []
         for node, connection in self.producer.open_connections():
             words = breaking_words(node, connection)
-            found.append((words, partial(self.breaks, node, True)))
+            found.append(self.move(words, partial(self._breaks, node, True)))
             if self.producer.is_on_its_way(connection):
                 words += ", with what is on its way"
-                found.append((words, partial(self.breaks, node, False)))
+                found.append(self.move(words, partial(self._breaks, node, False)))
         if values := self.producer.regroupable():
             words = f"the producer makes one batch of {', '.join(map(str, values))}"
-            found.append((words, self.producer.regroup))
+            found.append(self.move(words, self.producer.regroup))
         if self.producer.oldest is not None:
             words = f"the producer gives up on {self.producer.oldest}"
-            found.append((words, self._give_up))
+            found.append(self.move(words, self._give_up))
         return found
 
     def _give_up(self) -> None:
@@ -364,9 +373,20 @@ class Steering(PartitionRun):
         """Messages that come as time passes, the oldest first."""
         return [message for message in self.deliverable() if message not in self.held]
 
-    def slow(self) -> list[KnownInput]:
-        """Those that come only when they are told to."""
-        return [message for message in self.deliverable() if message in self.held]
+    def delays(self) -> list[Callable[[], None]]:
+        """What is on its way may be slow from now on: it does not come as time passes."""
+        return [partial(self.held.add, each) for each in self.prompt()]
+
+    def data(self, again: bool = False, held: bool | None = None) -> list[Move]:
+        """Messages that come: the latest first, which can be the answer to a move.
+
+        held: only what is slow, or only what is not.
+        """
+        return [
+            self.step_of(each.value.destination, each.value)
+            for each in self.deliverable(again)[::-1]
+            if held in (None, each in self.held)
+        ]
 
     def deliverable(self, again: bool = False) -> list[KnownInput]:
         """Messages that may come now, the oldest first; `again`: come once more."""
@@ -381,7 +401,10 @@ class Steering(PartitionRun):
             heads.add(link)
         return found
 
-    def asks(self) -> Iterator[ClientRequest]:
+    def asks(self) -> list[Move]:
+        return [*map(self.ask_of, self.requests())]
+
+    def requests(self) -> Iterator[ClientRequest]:
         """What clients may ask of leaders."""
         acks = sorted({-1, ACKS[self.options.acks]})
         for node in self.leaders():
@@ -394,10 +417,32 @@ class Steering(PartitionRun):
             for offset in range(self.row(node).high_watermark + 1):
                 yield self.delete_records(node, offset)
 
-    def probes(self) -> Iterator[ClientRequest]:
+    def probes(self) -> list[Move]:
         """What is written at the end of a run in which all other producers are idempotent."""
-        for node in self.leaders() if self.options.idempotence else ():
-            yield self.produce(node, -1)
+        leaders = self.leaders() if self.options.idempotence else ()
+        return [self.ask_of(self.produce(node, -1)) for node in leaders]
+
+    # --- What brokers do by themselves
+
+    def wanted(self, *kinds: str) -> list[tuple[int, KnownInput]]:
+        """What they would do, of these kinds in this order."""
+        return [
+            (node, want)
+            for kind in kinds
+            for node in self.brokers
+            for want in self.state(node).wants
+            if want.kind == kind
+        ]
+
+    def wants(self, *kinds: str) -> list[Move]:
+        return [self.want_of(*each) for each in self.wanted(*kinds)]
+
+    def want_of(self, node: int, want: KnownInput) -> Move:
+        return self.move(partial(self.words, node, want.value), partial(self.act, node, want))
+
+    def names_failed(self, node: int) -> bool:
+        """Whether the controller is yet to hear of a directory that has failed (R18)."""
+        return False
 
     def damages(self, node: int, lossy: bool) -> list[tuple[int, int]]:
         """What a crash may leave: where the log ends, and its first unreadable batch."""
@@ -449,10 +494,6 @@ def _is_of_producer(m: Any) -> bool:
     return isinstance(m, ProduceResponse) and m.request.producer == PRODUCER
 
 
-def name_of(node: int) -> str:
-    return {CONTROLLER: "the controller", CLIENTS: "a client"}.get(node, f"broker {node}")
-
-
 def appending_words(value: int, node: int) -> str:
     return f"the producer appends {value}, by broker {node}"
 
@@ -463,7 +504,3 @@ def resending_words(node: int) -> str:
 
 def breaking_words(node: int, connection: int) -> str:
     return f"the producer's connection {connection} to broker {node} breaks"
-
-
-def cut_words(links: set[Link]) -> str:
-    return "cut " + ", ".join(f"{name_of(a)} -> {name_of(b)}" for a, b in sorted(links))

@@ -10,7 +10,7 @@ only when nothing disturbs the quorum (`calm`) do they go off in the order of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -49,7 +49,7 @@ from kraftcheck.reference.sim.memo import Instruction, Memos, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
-from kraftcheck.reference.steered.moves import Move, Names
+from kraftcheck.reference.steered.moves import Move, Names, Words
 
 TIMEOUTS = Timeouts()
 memos = Memos()
@@ -328,45 +328,84 @@ class Schedule(ToldRun):
 
     # --- Which moves there are
 
+    def move(self, words: Words, make: Callable[[], None]) -> Move:
+        """What is made is noted by itself."""
+        return Move(words, make)
+
+    def step_of(self, node: int, input: Input) -> Move:
+        return self.move(partial(self.words, node, input), partial(self.do, node, input))
+
     def possible(self) -> Iterator[Move]:
-        for node, input in self._inputs():
-            yield Move(self.words(node, input), partial(self.do, node, input))
+        yield from (*self.arrivals(), *self.arrivals(again=True))
+        yield from (*self.expiries(), *self.flushes(), *self.crashes(), *self.restarts())
+        yield from self.resignations()
         for node in self.nodes("Leader"):
             words = self.words(node, Append(self.appended + 1))
             yield Move(words, partial(self.append, node))
         for node, offset in self.readable():
             yield Move(reading_words(node, offset), partial(self.read, node, offset))
-        for node in self.constants.nodes:
-            yield Move(f"disk of {node} stalls", partial(self.stall, node))
-            for rate, words in RATES.items():
-                yield Move(f"clock of {node} {words}", partial(self.set_clock, node, rate))
-        for links in self._cuts():
-            yield Move(cut_words(links), partial(self.sever, links))
+        yield from (*self.stalls(), *self.clocks(), *self.cuts())
         yield Move("heal all links", self.heal)
-        yield Move(WELL, self.end_faults)
+        yield self.well()
 
-    def _inputs(self) -> Iterator[tuple[int, Input]]:
-        for again in (False, True):
-            for m in self.deliverable(again=again):
-                yield m.destination, m
-        yield from self.timers()
-        for n in self.unflushed():
-            yield n, Flush()
+    def arrivals(self, again: bool = False, held: bool | None = None) -> list[Move]:
+        """The latest first. held: only what is slow, or only what is not."""
+        return [
+            self.step_of(m.destination, m)
+            for m in self.deliverable(again=again)
+            if held in (None, m in self.held)
+        ]
+
+    def delays(self) -> list[Callable[[], None]]:
+        """What is on its way may be slow from now on: it does not come as time passes."""
+        return [partial(self.held.add, m) for m in self.deliverable()]
+
+    def expiries(self) -> list[Move]:
+        return [self.step_of(*each) for each in self.timers()]
+
+    def flushes(self) -> list[Move]:
+        return [self.step_of(n, Flush()) for n in self.unflushed()]
+
+    def crashes(self, lossy: bool = True) -> list[Move]:
+        """What is flushed stays. Of the rest all stays, or, with loss, any part."""
+        found = []
         for n in self.nodes():
-            row = self.row(n)
-            for keep in range(self.least_kept(n), len(row.log) + 1):
-                yield n, Crash(keep)
-        for n in self.nodes("Down"):
-            yield n, Restart()
-        for n in self.nodes("Leader"):
-            yield n, Resign()
+            end = len(self.row(n).log)
+            least = self.least_kept(n) if lossy else end
+            found += [self.step_of(n, Crash(keep)) for keep in range(end, least - 1, -1)]
+        return found
 
-    def _cuts(self) -> Iterator[set[Link]]:
+    def restarts(self) -> list[Move]:
+        return [self.step_of(n, Restart()) for n in self.nodes("Down")]
+
+    def resignations(self) -> list[Move]:
+        return [self.step_of(n, Resign()) for n in self.nodes("Leader")]
+
+    def stalls(self) -> list[Move]:
+        return [
+            self.move(f"disk of {node} stalls", partial(self.stall, node))
+            for node in self.constants.nodes
+        ]
+
+    def clocks(self) -> list[Move]:
+        return [
+            self.move(f"clock of {node} {words}", partial(self.set_clock, node, rate))
+            for node in self.constants.nodes
+            for rate, words in RATES.items()
+        ]
+
+    def well(self) -> Move:
+        return self.move(WELL, self.end_faults)
+
+    def cuts(self) -> list[Move]:
+        """Of a voter from all others, or of one link one way."""
+        found: dict[str, set[Link]] = {}
         for node in self.constants.nodes:
             others = [n for n in self.constants.nodes if n != node]
-            yield {(node, n) for n in others} | {(n, node) for n in others}
-            for n in others:
-                yield {(node, n)}
+            both = {(node, n) for n in others} | {(n, node) for n in others}
+            ways = (both, *({(node, n)} for n in others))
+            found |= {cut_words(links): links for links in ways if links}
+        return [self.move(words, partial(self.sever, links)) for words, links in found.items()]
 
     def setting(self) -> dict[str, Any]:
         constants = self.constants
