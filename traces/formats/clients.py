@@ -507,8 +507,8 @@ def _placed(known: _Known) -> Iterator[_Placed]:
     lanes: dict[Who, list[tuple[float, int]]] = defaultdict(list)
     appends = sorted(known.appends(), key=lambda each: (each.begin, each.line))
     # Records that nobody named, and of which one line tells, begin and end together.
-    for _, some in groupby(appends, lambda e: e.line if known.lines.is_bare(e.who) else e.value):
-        append, *others = some
+    for _, told in groupby(appends, lambda e: e.line if known.lines.is_bare(e.who) else e.value):
+        append, *others = told
         process = _lane(lanes[append.who], append, processes)
         sends = [["send", each.key, each.value] for each in (append, *others)]
         asked = {"process": process, "f": "send", "value": sends}
