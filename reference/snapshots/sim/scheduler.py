@@ -34,6 +34,7 @@ from kraftcheck.reference.voters.messages import (
     FetchFromBootstrap,
     UpdateVoterTimeout,
 )
+from kraftcheck.reference.voters.types import VoterRow
 
 
 def asked_unbidden(options: Options) -> tuple[Any, ...]:
@@ -97,7 +98,8 @@ class ChangingSimulation(Simulation):
 
     def least_kept(self, node: int) -> int:
         """What Kafka flushes before anybody hears of it: a set of voters (maybeAppendBatches)."""
-        return self.rows[node].history[-1].offset + 1
+        row: VoterRow = self.rows[node]
+        return row.history[-1].offset + 1
 
     def may_miss(self, node: int) -> bool:
         """It may be one of two voters."""

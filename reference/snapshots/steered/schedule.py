@@ -25,6 +25,7 @@ from kraftcheck.reference.snapshots.messages import MESSAGES, CleanSnapshots, Cr
 from kraftcheck.reference.snapshots.sim.administrator import leaves_nobody
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.voters import messages as voters
+from kraftcheck.reference.voters.types import VoterRow
 
 CHANGES: Final = (
     *(voters.AddVoter, voters.RemoveVoter, voters.VoterChangeTimeout, voters.FetchFromBootstrap),
@@ -53,7 +54,8 @@ class ChangingSchedule(Schedule):
 
     def least_kept(self, node: int) -> int:
         """A set that was in force stays (KafkaRaftClient.maybeAppendBatches)."""
-        return max(self.row(node).flushed, self.rows[node].history[-1].offset + 1)
+        row: VoterRow = self.rows[node]
+        return max(row.flushed, row.history[-1].offset + 1)
 
     def lives(self, m: Any) -> bool:
         row = self.row(m.destination)
