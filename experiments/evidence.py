@@ -314,7 +314,9 @@ def experiment(
 ) -> click.Command:
     """The command of a script, which ends with 1 if the find is shown, and else with 0.
 
-    Functions are given those options that they name, `run` after the cluster and the folder.
+    It is called at once where the script is the program (`python -m`), so it is the script's last
+    statement. Functions are given those options that they name, `run` after the cluster and the
+    folder.
 
     Args:
         says: its help.
@@ -366,7 +368,10 @@ def experiment(
         options.append(click.option("--unforced", type=click.IntRange(1), help=unforced[1]))
     for option in (*options, *reversed(more)):
         command = option(command)
-    return click.command()(command)
+    made = click.command()(command)
+    if run.__module__ == "__main__":
+        made()
+    return made
 
 
 def choice(name: str, values: Collection[str], says: str | None = None) -> Option:

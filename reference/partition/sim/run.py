@@ -231,7 +231,8 @@ class PartitionRun(TimedRun):
         if watched or node == CONTROLLER:
             sent = step.sent if step.notable & WRITTEN else ()
             after = before.stepped(node, step.after.row, [m.value for _, m in sent])
-            self._whole, self.rows = after, after.rows  # type: ignore[assignment]  # Rows are a dict here
+            self._whole = after
+            self.rows = after.rows  # type: ignore[assignment]  # `stepped` makes a dict of them
         else:
             self.rows[node] = step.after.row
         if node == CONTROLLER:
