@@ -357,6 +357,16 @@ def experiment(
 
     main.__doc__ = says
     command: Callable[..., None] = click_errors(name)(main)
+    for option in (*_options(control, unforced), *reversed(more)):
+        command = option(command)
+    made = click.command()(command)
+    if run.__module__ == "__main__":
+        made()
+    return made
+
+
+def _options(control: str | None, unforced: tuple[Run, str] | None) -> list[Option]:
+    """Those that scripts have in common."""
     options: list[Option] = [
         JARS,
         click.option("--out", type=_FOLDER, help="A new folder for the recordings."),
@@ -366,12 +376,7 @@ def experiment(
         options.append(click.option("--control", is_flag=True, help=control))
     if unforced is not None:
         options.append(click.option("--unforced", type=click.IntRange(1), help=unforced[1]))
-    for option in (*options, *reversed(more)):
-        command = option(command)
-    made = click.command()(command)
-    if run.__module__ == "__main__":
-        made()
-    return made
+    return options
 
 
 def choice(name: str, values: Collection[str], says: str | None = None) -> Option:
