@@ -89,7 +89,3 @@ main = evidence.experiment(
     shown="the share group is not given committed records",
     otherwise="the share group is given all committed records",
 )
-
-
-if __name__ == "__main__":
-    main()

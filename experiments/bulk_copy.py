@@ -110,8 +110,7 @@ def write(producer: Producer, value: int, size: int, offsets: dict[int, int]) ->
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record was read that was aborted."""
-    partition = Partition(cluster, LEADER, LEADER, HOSTS)
-    partition.create(asking=LEADER)
+    partition = Partition(cluster, LEADER, LEADER, HOSTS).create()
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         plain = Producer({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
         for _ in range(9):
@@ -152,8 +151,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
 
 def compared(cluster: Cluster, folder: Path, times: int, load: str) -> bool:
     """Whether restarts alone leave the follower with entries that are not the leader's."""
-    partition = Partition(cluster, LEADER, LEADER, HOSTS)
-    partition.create(asking=LEADER)
+    partition = Partition(cluster, LEADER, LEADER, HOSTS).create()
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         crew, busy = Crew(), []
         for at, pace in enumerate(LOADS[load]):
@@ -193,7 +191,3 @@ main = evidence.experiment(
     shown="aborted records were read",
     otherwise="no aborted record was read",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -50,8 +50,7 @@ STUCK_S = 100
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the load fails."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=FIRST, partitions=2)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=2)
     words = ("--create", "--topic", OTHER, "--partitions", str(OTHERS))
     partition.ask("TopicCommand", FIRST, *words)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap}, logger=MUTE)
@@ -168,7 +167,3 @@ main = evidence.experiment(
     shown="the load failed",
     otherwise="it was loaded",
 )
-
-
-if __name__ == "__main__":
-    main()

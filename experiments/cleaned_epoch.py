@@ -127,7 +127,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
             cluster.start(host)
             journal.moment(f"stop-{after}", host)
 
-        Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1, config=COMPACTED)
+        Partition(cluster, B1, B1, (B1, B2, B3)).create(config=COMPACTED)
         writer = keyed.producer("all")
         for number in range(KEYS):
             keyed.write(writer, f"k{number}")
@@ -182,7 +182,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
 def loaded(cluster: Cluster, folder: Path, times: int) -> bool:
     """Whether b1 kept anything that nobody else had. See --unforced."""
     partition = Partition(cluster, B2, B2, HOSTS)
-    Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1, config=COMPACTED)
+    Partition(cluster, B1, B1, (B1, B2, B3)).create(config=COMPACTED)
     ended, kept = Event(), 0
     with ThreadPoolExecutor(1) as beside:
         writing = beside.submit(write_on, cluster.bootstrap, ended)
@@ -324,7 +324,3 @@ main = evidence.experiment(
     shown="the last value of a key is one that was never committed",
     otherwise="the last value of each key is the committed one",
 )
-
-
-if __name__ == "__main__":
-    main()

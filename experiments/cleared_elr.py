@@ -29,8 +29,7 @@ REGISTERED_S = 40
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the controller fails when the broker registers."""
-    partition = Partition(cluster, B1, B1, HOSTS)
-    partition.create(asking=B1, min_insync=3)
+    partition = Partition(cluster, B1, B1, HOSTS).create(min_insync=3)
     cluster.kill(B3)
     described = partition.await_isr({B1, B2}, asking=B1)
     partition.say("b3 killed")
@@ -65,7 +64,3 @@ main = evidence.experiment(
     shown="the controller fails",
     otherwise="the broker is registered",
 )
-
-
-if __name__ == "__main__":
-    main()

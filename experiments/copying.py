@@ -6,7 +6,6 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import click
@@ -70,12 +69,7 @@ class Application(Program):
         self.usable = True
         """Whether its producer can be used after what it was refused last."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         for when in ("invoke", "ok") if self._tells else ():
             self._event(when, "leave", [GROUP, None])

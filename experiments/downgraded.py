@@ -29,8 +29,7 @@ PATIENCE_S = 90.0
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the last producer cannot begin."""
-    partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
-    partition.create(asking=ASKED)
+    partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"]).create(asking=ASKED)
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         partition.say(f"first: {begun(cluster, scene, writes=True) or CAN}")
         words = ["downgrade", "--feature", f"{VERSION}={int(control)}"]
@@ -92,7 +91,3 @@ main = evidence.experiment(
     shown="the id cannot be used",
     otherwise="it can be used",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -44,8 +44,7 @@ ABORTED = "7"
 
 def run(cluster: Cluster, _folder: Path, control: bool) -> bool:
     """Whether a record of the aborted transaction is read as committed."""
-    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
-    partition.create(asking=LEADER, min_insync=1)
+    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER]).create(min_insync=1)
     if not control:
         words = ["downgrade", "--feature", f"{VERSION}=1"]
         click.echo(partition.ask("FeatureCommand", LEADER, *words).strip())
@@ -88,7 +87,3 @@ main = evidence.experiment(
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",
 )
-
-
-if __name__ == "__main__":
-    main()

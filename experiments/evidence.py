@@ -314,7 +314,9 @@ def experiment(
 ) -> click.Command:
     """The command of a script, which ends with 1 if the find is shown, and else with 0.
 
-    Functions are given those options that they name, `run` after the cluster and the folder.
+    It is called at once where the script is the program (`python -m`), so it is the script's last
+    statement. Functions are given those options that they name, `run` after the cluster and the
+    folder.
 
     Args:
         says: its help.
@@ -355,6 +357,16 @@ def experiment(
 
     main.__doc__ = says
     command: Callable[..., None] = click_errors(name)(main)
+    for option in (*_options(control, unforced), *reversed(more)):
+        command = option(command)
+    made = click.command()(command)
+    if run.__module__ == "__main__":
+        made()
+    return made
+
+
+def _options(control: str | None, unforced: tuple[Run, str] | None) -> list[Option]:
+    """Those that scripts have in common."""
     options: list[Option] = [
         JARS,
         click.option("--out", type=_FOLDER, help="A new folder for the recordings."),
@@ -364,9 +376,7 @@ def experiment(
         options.append(click.option("--control", is_flag=True, help=control))
     if unforced is not None:
         options.append(click.option("--unforced", type=click.IntRange(1), help=unforced[1]))
-    for option in (*options, *reversed(more)):
-        command = option(command)
-    return click.command()(command)
+    return options
 
 
 def choice(name: str, values: Collection[str], says: str | None = None) -> Option:

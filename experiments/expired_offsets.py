@@ -33,8 +33,7 @@ CONFIGURATION = Configuration(
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is not given a record that was written while it had no member."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0])
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create()
     protocol: Protocol = "classic" if control else "consumer"
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         first = joined(scene, protocol, "latest")
@@ -70,7 +69,3 @@ main = evidence.experiment(
     shown="a record was not given to the group",
     otherwise="all were given",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -99,7 +99,3 @@ main = evidence.experiment(
     shown="b1 leads, and nobody is served",
     otherwise="b2 leads",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -36,8 +36,7 @@ SHORTER = "consumer max.poll.interval.ms=30000: a shorter rebalance, for a quick
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a partition is nobody's for more than half a minute."""
-    partition = Partition(cluster, FAST, FAST, HOSTS)
-    partition.create(asking=FAST, partitions=PARTITIONS)
+    partition = Partition(cluster, FAST, FAST, HOSTS).create(partitions=PARTITIONS)
     cluster.stop(FAST)
     with ahead(0 if control else AHEAD_S, cluster.directory):
         cluster.start(FAST)
@@ -90,7 +89,3 @@ main = evidence.experiment(
     shown="a partition was nobody's",
     otherwise="it was taken over",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -83,7 +83,3 @@ main = evidence.experiment(
     shown="an acked record was lost",
     otherwise="no acked record was lost",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -96,8 +96,7 @@ def _field(line: str, name: str) -> int:
 def restarted(cluster: Cluster, _folder: Path, how: str, times: int) -> bool:
     """Whether a busy producer doubles records while its broker is restarted."""
     (host,) = hosts = ["n1"]
-    partition = Partition(cluster, host, host, hosts)
-    partition.create(asking=host, min_insync=1)
+    partition = Partition(cluster, host, host, hosts).create(asking=host, min_insync=1)
     file = cluster.directory / "producer.properties"
     file.write_text("retries=2147483647\nenable.idempotence=true\n", encoding="utf-8")
     count = PACE * times * SECONDS_A_RESTART
@@ -141,7 +140,3 @@ main = evidence.experiment(
     shown="records were written twice",
     otherwise="each record is there once",
 )
-
-
-if __name__ == "__main__":
-    main()

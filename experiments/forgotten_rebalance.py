@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from experiments import evidence
 from experiments.group import OF_THREE, joined, poll
-from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe
+from experiments.orphaned_partition import PARTITIONS, at_end, await_read, describe, waiting
 from experiments.released_early import coordinator, other
 from experiments.tools import HOSTS, Partition
 from kraftcheck.kafka.live.clients import greet
@@ -23,8 +21,7 @@ WAIT_S = 60.0
 
 def run(cluster: Cluster, folder: Path, wait: float, control: bool) -> bool:
     """Whether a partition is nobody's after the member has left. wait: seconds."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=PARTITIONS)
     with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
         greet(scene, {})
         stays = joined(scene, "classic", "earliest", commits=False)
@@ -54,20 +51,8 @@ main = evidence.experiment(
     run,
     "Try whether who stays in a group that was migrated back takes over what a member leaves.",
     control="No broker is killed.",
-    more=[
-        click.option(
-            "--wait",
-            type=click.FloatRange(WAIT_S),
-            default=WAIT_S,
-            show_default=True,
-            help="Seconds after the member has left.",
-        )
-    ],
+    more=[waiting(WAIT_S)],
     settings=evidence.QUICK_GROUPS,
     shown="a partition was nobody's",
     otherwise="all were taken over",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -78,7 +78,3 @@ main = evidence.experiment(
     shown="the broker does not start",
     otherwise="the broker starts",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -17,18 +17,18 @@ from experiments.late_share_write import (
     NEXT,
     PATIENCE_S,
     POLLS,
-    SETTINGS,
     STATES,
-    leader_of,
-    redelivered,
+    await_leader,
+    coordinate,
+    experiment,
+    is_redelivered,
     take,
     taken,
 )
-from experiments.tools import HOSTS, OFFSETS, TOPIC, Partition, until
+from experiments.tools import HOSTS, TOPIC, Partition
 from kraftcheck.kafka.live.clients import greet
 from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.kafka.live.java_client import Java
-from kraftcheck.kafka.live.journal import HISTORY
 
 STILL_S = 6.3
 """The new coordinator stands still: until the old write was tried again, and not so long that it
@@ -41,25 +41,14 @@ RELEASES = 1
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is given a record again."""
-    topic = Partition(cluster, NEXT, NEXT, HOSTS)
-    topic.create(asking=NEXT)
+    topic = Partition(cluster, NEXT, NEXT, HOSTS).create(asking=NEXT)
     there = (LEADER, NEXT)
     away, back = (NEXT, LEADER, COORDINATOR), (LEADER, NEXT, COORDINATOR)
-
-    def await_leader(host: str, of: str) -> None:
-        until(lambda: leader_of(cluster, of) == host, f"{host} leads {of}", PATIENCE_S)
-
     with (
         evidence.scene(cluster, folder, CONFIGURATION, library=Java()) as scene,
         ThreadPoolExecutor() as threads,
     ):
-        greet(scene, {})
-        first = taken(scene)
-        first.commit()
-        first.leave()
-        for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
-            topic.elect(order, asking=HOSTS, topic=of)
-            await_leader(order[0], of)
+        coordinate(cluster, topic, scene)
         greet(scene, {}, 4)
         members = [taken(scene, explicit=at != RELEASES) for at in range(4)]
         topic.say("four members hold a record each")
@@ -68,8 +57,8 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
         old = threads.submit(members[0].commit)
         topic.say(f"{COORDINATOR} is killed, and the first acknowledgement waits")
         topic.elect(away, back, asking=there, settle=0)
-        await_leader(NEXT, STATES)
-        await_leader(LEADER, TOPIC)
+        await_leader(cluster, NEXT, STATES)
+        await_leader(cluster, LEADER, TOPIC)
         topic.say(f"{NEXT} has led {TOPIC}, {LEADER} leads it; {NEXT} leads {STATES}")
         for each in members[1:]:
             take(each)
@@ -94,21 +83,11 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             again.commit()
             again.poll()
         again.leave()
-    given = redelivered(folder / HISTORY)
-    topic.say(f"acknowledged, and given again: {given or 'nothing'}")
-    return bool(given)
+    return is_redelivered(topic, folder)
 
 
-main = evidence.experiment(
+main = experiment(
     run,
     "Check whether a fenced acknowledgement succeeds, and its record is given again.",
-    control="The new leadership writes nothing together with the old write.",
-    settings=SETTINGS,
-    reasons=["consumers: one record for each poll (max.poll.records=1, share.acquire.mode)"],
-    shown="the share group is given an acknowledged record again",
-    otherwise="the share group is given no acknowledged record again",
+    "The new leadership writes nothing together with the old write.",
 )
-
-
-if __name__ == "__main__":
-    main()

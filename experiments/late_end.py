@@ -99,7 +99,3 @@ main = evidence.experiment(
     shown="a record of a committed transaction is not read",
     otherwise="what was read is what was committed",
 )
-
-
-if __name__ == "__main__":
-    main()

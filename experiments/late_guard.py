@@ -115,7 +115,3 @@ main = evidence.experiment(
     shown="a producer that did nothing wrong is unusable",
     otherwise="it goes on",
 )
-
-
-if __name__ == "__main__":
-    main()

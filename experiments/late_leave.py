@@ -111,7 +111,3 @@ main = evidence.experiment(
     shown="N is given the partition of M, which is there",
     otherwise="M has its partition",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -98,7 +98,3 @@ main = evidence.experiment(
     shown="a transaction is aborted for nothing",
     otherwise="committed",
 )
-
-
-if __name__ == "__main__":
-    main()

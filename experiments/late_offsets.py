@@ -38,8 +38,7 @@ CONFIGURATION = Configuration(
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records were copied twice."""
-    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER])
-    partition.create(asking=LEADER, min_insync=1)
+    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, OTHER]).create(min_insync=1)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "2:3")
     partition.ask("TopicCommand", LEADER, *words, "--config", "min.insync.replicas=1")
     with evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene:
@@ -109,7 +108,3 @@ main = evidence.experiment(
     shown="records were copied twice",
     otherwise="each was copied once",
 )
-
-
-if __name__ == "__main__":
-    main()

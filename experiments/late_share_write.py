@@ -11,6 +11,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import click
 import msgspec
 from confluent_kafka.admin import AdminClient
 
@@ -40,33 +41,18 @@ POLLS = 40
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group is given a record again."""
-    topic = Partition(cluster, NEXT, NEXT, HOSTS)
-    topic.create(asking=NEXT)
-
-    def leader(of: str) -> str:
-        return leader_of(cluster, of)
-
+    topic = Partition(cluster, NEXT, NEXT, HOSTS).create(asking=NEXT)
     with (
         evidence.scene(cluster, folder, CONFIGURATION, library=Java()) as scene,
         ThreadPoolExecutor() as threads,
     ):
-
-        def await_leader(host: str, of: str) -> None:
-            until(lambda: leader(of) == host, f"{host} leads {of}", PATIENCE_S)
-
-        greet(scene, {})
-        first = taken(scene)
-        first.commit()
-        first.leave()
-        for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
-            topic.elect(order, asking=HOSTS, topic=of)
-            await_leader(order[0], of)
+        coordinate(cluster, topic, scene)
         greet(scene, {}, 3)
         members = [taken(scene) for _ in range(3)]
         topic.say("three members hold a record each")
         scene.pause(COORDINATOR)
         late = None if control else threads.submit(members[2].commit)
-        await_leader(NEXT, STATES)
+        await_leader(cluster, NEXT, STATES)
         topic.say(f"{COORDINATOR} stands still, {NEXT} leads {STATES}")
         for each in members[: 3 if control else 2]:
             each.commit()
@@ -77,16 +63,30 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
             topic.say(f"{COORDINATOR} continues, and the third acknowledgement succeeds")
         topic.await_isr(HOSTS, asking=NEXT)
         scene.kill(LEADER)
-        until(lambda: leader(TOPIC) not in ("", LEADER), "another broker leads", PATIENCE_S)
-        topic.say(f"{LEADER} was killed, {leader(TOPIC)} leads")
+        others = ("", LEADER)
+        until(lambda: leader_of(cluster, TOPIC) not in others, "another broker leads", PATIENCE_S)
+        topic.say(f"{LEADER} was killed, {leader_of(cluster, TOPIC)} leads")
         again = Member(scene, GROUP, ONE, explicit=True)
         for _ in range(POLLS):
             again.poll()
             again.commit()
         again.leave()
-    given = redelivered(folder / HISTORY)
-    topic.say(f"acknowledged, and given again: {given or 'nothing'}")
-    return bool(given)
+    return is_redelivered(topic, folder)
+
+
+def coordinate(cluster: Cluster, topic: Partition, scene: evidence.Scene) -> None:
+    """Have a first member create the coordinators' logs, and COORDINATOR lead that of states."""
+    greet(scene, {})
+    first = taken(scene)
+    first.commit()
+    first.leave()
+    for of, order in {OFFSETS: HOSTS[::-1], STATES: (COORDINATOR, NEXT, LEADER)}.items():
+        topic.elect(order, asking=HOSTS, topic=of)
+        await_leader(cluster, order[0], of)
+
+
+def await_leader(cluster: Cluster, host: str, of: str) -> None:
+    until(lambda: leader_of(cluster, of) == host, f"{host} leads {of}", PATIENCE_S)
 
 
 def leader_of(cluster: Cluster, topic: str) -> str:
@@ -107,11 +107,11 @@ def take(member: Member) -> None:
     until(lambda: member.poll() > 0, "a member is given a record", PATIENCE_S)
 
 
-def redelivered(history: Path) -> list[int]:
-    """The offsets that members were given after an acknowledgement had succeeded."""
+def is_redelivered(topic: Partition, folder: Path) -> bool:
+    """Whether members were given records whose acknowledgement had succeeded; print these."""
     done: set[int] = set()
     found: list[int] = []
-    for event in map(msgspec.json.decode, history.read_bytes().splitlines()):
+    for event in map(msgspec.json.decode, (folder / HISTORY).read_bytes().splitlines()):
         if event["type"] != "ok" or event["f"] not in ("acknowledge", "share-poll"):
             continue
         _, value = event["value"]
@@ -120,19 +120,25 @@ def redelivered(history: Path) -> list[int]:
         else:
             shown = (offset for records in value.values() for offset, *_ in records)
             found += (offset for offset in shown if offset in done)
-    return found
+    topic.say(f"acknowledged, and given again: {found or 'nothing'}")
+    return bool(found)
 
 
-main = evidence.experiment(
+def experiment(run: evidence.Run, says: str, control: str) -> click.Command:
+    """The command of a script that tries whether an acknowledged record is given again."""
+    return evidence.experiment(
+        run,
+        says,
+        control=control,
+        settings=SETTINGS,
+        reasons=["consumers: one record for each poll (max.poll.records=1, share.acquire.mode)"],
+        shown="the share group is given an acknowledged record again",
+        otherwise="the share group is given no acknowledged record again",
+    )
+
+
+main = experiment(
     run,
     "Check whether a share group is given a record again after a late write of its state.",
-    control="The third member acknowledges after the others.",
-    settings=SETTINGS,
-    reasons=["consumers: one record for each poll (max.poll.records=1, share.acquire.mode)"],
-    shown="the share group is given an acknowledged record again",
-    otherwise="the share group is given no acknowledged record again",
+    "The third member acknowledges after the others.",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -41,8 +41,7 @@ CONFIGURATION = Configuration(
 def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
     """Whether consumers are given other records than those that were committed."""
     second = "abort" if first == "commit" else "commit"
-    partition = Partition(cluster, ASKED, ASKED, [HOST])
-    partition.create(asking=ASKED, min_insync=1)
+    partition = Partition(cluster, ASKED, ASKED, [HOST]).create(asking=ASKED, min_insync=1)
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         with Writer(cluster, scene, ASKED) as writer:
             writer.begin(2)
@@ -75,8 +74,7 @@ def run(cluster: Cluster, folder: Path, first: str, control: bool) -> bool:
 
 def restarted(cluster: Cluster, folder: Path, times: int) -> bool:
     """Whether restarts of a broker alone lose committed records, or show aborted ones."""
-    partition = Partition(cluster, ASKED, ASKED, [HOST])
-    partition.create(asking=ASKED, min_insync=1)
+    partition = Partition(cluster, ASKED, ASKED, [HOST]).create(asking=ASKED, min_insync=1)
     with evidence.scene(cluster, folder, CONFIGURATION, aborts=ABORTS) as scene:
         crew = Crew()
         for at in range(PRODUCERS):
@@ -127,7 +125,3 @@ main = evidence.experiment(
     shown="what was read is not what was committed",
     otherwise="as committed",
 )
-
-
-if __name__ == "__main__":
-    main()

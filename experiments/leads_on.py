@@ -68,7 +68,3 @@ main = evidence.experiment(
     shown="who was removed leads on",
     otherwise="who was removed resigned",
 )
-
-
-if __name__ == "__main__":
-    main()

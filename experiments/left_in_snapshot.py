@@ -81,7 +81,3 @@ main = evidence.experiment(
     shown="acked records are lost",
     otherwise="no acked record is lost",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -27,8 +27,7 @@ WAIT_S = 30
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether what was committed is not read."""
-    partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"])
-    partition.create(asking=ASKED)
+    partition = Partition(cluster, ASKED, ASKED, ["b1", "b2", "b3"]).create(asking=ASKED)
     admin = AdminClient({**SILENT, "bootstrap.servers": cluster.bootstrap})
     with (
         evidence.scene(cluster, folder, CONFIGURATION) as scene,
@@ -67,7 +66,3 @@ main = evidence.experiment(
     shown="what was committed is not read",
     otherwise="as committed",
 )
-
-
-if __name__ == "__main__":
-    main()

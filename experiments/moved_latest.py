@@ -50,7 +50,3 @@ main = evidence.experiment(
     shown="the share group is not given records that were written after it had subscribed",
     otherwise="the share group is given all records that were written after it had subscribed",
 )
-
-
-if __name__ == "__main__":
-    main()

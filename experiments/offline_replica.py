@@ -15,7 +15,7 @@ from experiments import evidence
 from experiments.power import fail
 from experiments.tools import HOSTS, TOPIC, Partition, until
 from kraftcheck.kafka.live.clients import greet
-from kraftcheck.kafka.live.cluster import CLUSTER_ID, Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 B1, B2, B3 = HOSTS
@@ -70,15 +70,7 @@ def with_second(cluster: Cluster, min_insync: int = 1) -> Partition:
     The replica is in the second directory, as the first one has a log.
     """
     partition = Partition(cluster, B1, B1, (B1, B2))
-    partition.ask("TopicCommand", B1, "--create", "--topic", "first", "--replica-assignment", "1")
-    second = cluster.directory / SECOND
-    cluster.stop(B1)
-    properties = cluster.directory / f"{B1}.properties"
-    with open(properties, "a", encoding="utf-8") as file:
-        file.write(f"log.dirs={cluster.directory / B1},{second}\n")
-    format = ("format", "-t", CLUSTER_ID, "-c", str(properties), "--ignore-formatted")
-    cluster.run_tool(B1, "kafka.tools.StorageTool", *format)
-    cluster.start(B1)
+    second = partition.add_directory(B1, SECOND)
     partition.create(asking=B2, min_insync=min_insync)
     if not (second / f"{TOPIC}-0").exists():
         raise ClusterError("t-0 is not in the second directory")
@@ -106,7 +98,3 @@ main = evidence.experiment(
     shown="the reassignment does not end",
     otherwise="it ends",
 )
-
-
-if __name__ == "__main__":
-    main()

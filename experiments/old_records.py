@@ -27,8 +27,7 @@ CONFIGURATION = Configuration(min_insync_replicas=1, replication_factor=1, one_c
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record lies in the log twice."""
-    partition = Partition(cluster, HOST, HOST, [HOST])
-    partition.create(asking=HOST, min_insync=1)
+    partition = Partition(cluster, HOST, HOST, [HOST]).create(min_insync=1)
     proxy = Proxy([cluster.node(HOST)], None)
     producer = Producer({**SILENT, **PROPERTIES, "bootstrap.servers": proxy.bootstrap})
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
@@ -73,7 +72,3 @@ main = evidence.experiment(
     shown="a record was written twice",
     otherwise="each record is there once",
 )
-
-
-if __name__ == "__main__":
-    main()

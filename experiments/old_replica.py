@@ -106,7 +106,3 @@ main = evidence.experiment(
     shown="acked records were lost",
     otherwise="no acked record was lost",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.evidence import Settings
+from experiments.evidence import Option, Settings
 from experiments.group import OF_THREE, Protocol, joined, poll, tell
 from experiments.tools import HOSTS, Partition
 from kraftcheck.kafka.live.clients import greet
@@ -27,8 +27,7 @@ LEAVERS: tuple[Protocol, ...] = ("consumer", "classic")
 
 def run(cluster: Cluster, folder: Path, wait: float) -> bool:
     """Whether a partition is nobody's after a member has left. wait: after the first, seconds."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=PARTITIONS)
     orphaned = False
     with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
         greet(scene, {})
@@ -79,6 +78,13 @@ def describe(partition: Partition, asking: str) -> None:
     tell(partition, asking, "--state", "--verbose")
 
 
+def waiting(least: float) -> Option:
+    """The option `--wait`."""
+    kind = click.FloatRange(least)
+    says = "Seconds after the member of the consumer protocol has left."
+    return click.option("--wait", type=kind, default=least, show_default=True, help=says)
+
+
 def settings(control: bool) -> Settings:
     return evidence.QUICK_GROUPS if control else {**evidence.QUICK_GROUPS, "no way back": UPGRADE}
 
@@ -87,20 +93,8 @@ main = evidence.experiment(
     run,
     "Try whether those who stay in a migrated group take over what a member leaves behind.",
     control="Kafka's default policy, bidirectional.",
-    more=[
-        click.option(
-            "--wait",
-            type=click.FloatRange(WAIT_S),
-            default=WAIT_S,
-            show_default=True,
-            help="Seconds after the member of the consumer protocol has left.",
-        )
-    ],
+    more=[waiting(WAIT_S)],
     settings=settings,
     shown="a partition was nobody's",
     otherwise="all were taken over",
 )
-
-
-if __name__ == "__main__":
-    main()

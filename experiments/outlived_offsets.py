@@ -60,8 +60,7 @@ def tried(cluster: Cluster, journal: Journal, control: bool) -> bool:
     deleting.result(SECONDS)
     first.say("the topic is deleted")
     time.sleep(5)
-    second = Partition(cluster, others[0], others[0], others)
-    second.create(asking=others[0])
+    second = Partition(cluster, others[0], others[0], others).create()
     there = gone.anew("anew", FIRST + 1)
     greet(there, {}, SECOND)
     second.say(f"it is made anew, and has {SECOND} records")
@@ -96,6 +95,3 @@ main = evidence.experiment(
     shown="records were not given to the group",
     otherwise="all were given",
 )
-
-if __name__ == "__main__":
-    main()

@@ -109,7 +109,3 @@ main = evidence.experiment(
     shown="it did not end as asked",
     otherwise="it ended as asked",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -25,8 +25,7 @@ REFUSED = "UnreleasedInstanceIdException"
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the application is refused."""
-    partition = Partition(cluster, CLIENT, ADMIN, OTHERS)
-    partition.create(asking=OTHERS[0], min_insync=1)
+    partition = Partition(cluster, CLIENT, ADMIN, OTHERS).create(min_insync=1)
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         greet(scene, {})
         before = joined(scene, "consumer", "earliest", commits=False)
@@ -74,7 +73,3 @@ main = evidence.experiment(
     shown="the application was refused under its own id",
     otherwise="it was given the record",
 )
-
-
-if __name__ == "__main__":
-    main()

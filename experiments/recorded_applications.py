@@ -214,8 +214,7 @@ def doubled(recorded: Recorded, control: bool) -> str:
 def aborted(recorded: Recorded, control: bool) -> str:
     """The transactions of `bulk_copy`; what is committed is read before the leader changes, too."""
     cluster = recorded.cluster
-    partition = Partition(cluster, LEADER, LEADER, HOSTS)
-    partition.create(asking=LEADER)
+    partition = Partition(cluster, LEADER, LEADER, HOSTS).create(asking=LEADER)
     told = interceptor.settings(interceptor.PRODUCER, recorded.history)
     own = [f"{name}={value}" for name, value in told.items()]
     p0, p1, p2 = (

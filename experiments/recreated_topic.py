@@ -112,8 +112,7 @@ class Application(Program):
 
 def run(cluster: Cluster, folder: Path, *, control: bool) -> bool:
     """Whether a transaction can be neither committed nor aborted."""
-    partition = Partition(cluster, HOST, HOST, [HOST])
-    partition.create(asking=HOST, min_insync=1)
+    partition = Partition(cluster, HOST, HOST, [HOST]).create(min_insync=1)
     with Journal(folder / HISTORY) as journal:
         gone = Setting(journal, cluster.bootstrap, TOPIC, 1)
         there = gone.anew("anew", 100)
@@ -161,6 +160,3 @@ main = evidence.experiment(
     shown="the transaction can be neither committed nor aborted",
     otherwise="it was ended",
 )
-
-if __name__ == "__main__":
-    main()

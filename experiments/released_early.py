@@ -26,8 +26,7 @@ POLL = "poll 60000"
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records were copied twice."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0], partitions=2)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=2)
     create_copies(partition, HOSTS[0])
     with evidence.scene(cluster, folder, CONFIGURATION, partitions=2, also=[COPIES]) as scene:
         greet(scene, {}, RECORDS)
@@ -93,7 +92,3 @@ main = evidence.experiment(
     shown="records were copied twice",
     otherwise="each was copied once",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -144,7 +144,3 @@ main = evidence.experiment(
     shown="nobody leads again",
     otherwise="somebody leads",
 )
-
-
-if __name__ == "__main__":
-    main()

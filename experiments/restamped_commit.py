@@ -22,8 +22,7 @@ REJOIN_S = 15
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records were copied twice."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0])
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create()
     create_copies(partition, HOSTS[0])
     protocol: Protocol = "classic" if control else "consumer"
     with evidence.scene(cluster, folder, CONFIGURATION, also=[COPIES]) as scene:
@@ -58,7 +57,3 @@ main = evidence.experiment(
     shown="records were copied twice",
     otherwise="each was copied once",
 )
-
-
-if __name__ == "__main__":
-    main()

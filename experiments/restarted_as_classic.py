@@ -26,8 +26,7 @@ GIVEN_S = 10.0
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether both members were given a record."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=PARTITIONS)
     with evidence.scene(cluster, folder, OF_THREE, partitions=PARTITIONS) as scene:
         greet(scene, {})
         m = joined(scene, "classic", "earliest", commits=False, more=SLOW)
@@ -77,7 +76,3 @@ main = evidence.experiment(
     shown="both were given a record",
     otherwise="no record was given to both",
 )
-
-
-if __name__ == "__main__":
-    main()

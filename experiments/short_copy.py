@@ -23,7 +23,7 @@ import click
 from experiments import evidence
 from experiments.tools import TOPIC, Partition, until
 from kraftcheck.kafka.live.clients import greet
-from kraftcheck.kafka.live.cluster import CLUSTER_ID, Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 from kraftcheck.reference.clients.promises import Configuration
 
 BROKER, CONTROLLER = "b1", "c1"
@@ -38,7 +38,7 @@ APPLIED: Final = f"Skipped the become-leader state change for {TOPIC}-0"
 def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     """Whether records are not read that were acknowledged."""
     partition = Partition(cluster, BROKER, BROKER, (BROKER,))
-    second = with_second(cluster, partition)
+    second = partition.add_directory(BROKER, SECOND)
     partition.create(asking=BROKER, min_insync=1)
     if not (second / f"{TOPIC}-0").exists():
         raise ClusterError("t-0 is not in the second directory")
@@ -75,21 +75,6 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
     return len(given) < BEFORE + AFTER
 
 
-def with_second(cluster: Cluster, partition: Partition) -> Path:
-    """Give the broker a second directory, in which the next replica is made: the first has one."""
-    words = ("--create", "--topic", "first", "--replica-assignment", "1")
-    partition.ask("TopicCommand", BROKER, *words)
-    second = cluster.directory / SECOND
-    cluster.stop(BROKER)
-    properties = cluster.directory / f"{BROKER}.properties"
-    with open(properties, "a", encoding="utf-8") as file:
-        file.write(f"log.dirs={cluster.directory / BROKER},{second}\n")
-    format = ("format", "-t", CLUSTER_ID, "-c", str(properties), "--ignore-formatted")
-    cluster.run_tool(BROKER, "kafka.tools.StorageTool", *format)
-    cluster.start(BROKER)
-    return second
-
-
 def logs(cluster: Cluster, second: Path) -> str:
     """Each log of the partition, with the bytes that are in it."""
     found = []
@@ -111,7 +96,3 @@ main = evidence.experiment(
     shown="acknowledged records are not read",
     otherwise="everything is read",
 )
-
-
-if __name__ == "__main__":
-    main()

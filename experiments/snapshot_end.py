@@ -331,7 +331,3 @@ main = evidence.experiment(
     shown="a record of the metadata is forgotten",
     otherwise="it is known",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -34,7 +34,7 @@ def run(cluster: Cluster, folder: Path, control: bool, how: str) -> bool:
             partition.say(what)
             click.echo(f"         {described}")
 
-        Partition(cluster, B1, B1, (B1, B2, B3)).create(asking=B1)
+        Partition(cluster, B1, B1, (B1, B2, B3)).create()
         greet(scene, {}, RECORDS)
         for host in (B2,) if control else (B2, B3):
             scene.stop(host)
@@ -86,7 +86,3 @@ main = evidence.experiment(
     shown="acknowledged records are gone",
     otherwise="all are there",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -30,8 +30,7 @@ HEARD_S = 5.0
 
 def run(cluster: Cluster, folder: Path, control: str) -> bool:
     """Whether a record of the aborted transaction is read as committed."""
-    partition = Partition(cluster, ADMIN, ADMIN, [LEADER, NEXT])
-    partition.create(asking=LEADER, min_insync=1)
+    partition = Partition(cluster, ADMIN, ADMIN, [LEADER, NEXT]).create(min_insync=1)
     version = 2 if control == "epochs" else 1
     producer = Producer(ID, version, LEADER)
     promised = msgspec.structs.replace(CONFIGURATION, late_requests=version == 1)
@@ -87,7 +86,3 @@ main = evidence.experiment(
     shown="a record of an aborted transaction is read as committed",
     otherwise="what was read is what was committed",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -102,7 +102,3 @@ main = evidence.experiment(
     shown="what was committed is gone",
     otherwise="all is there",
 )
-
-
-if __name__ == "__main__":
-    main()

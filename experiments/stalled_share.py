@@ -147,7 +147,3 @@ main = evidence.experiment(
     shown="the share group is not given records that it has not had",
     otherwise="the share group is given all that it has not had",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -105,8 +105,7 @@ class Application:
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a transaction was refused within its timeout."""
-    partition = Partition(cluster, HOST, HOST, [HOST])
-    partition.create(asking=HOST, min_insync=1)
+    partition = Partition(cluster, HOST, HOST, [HOST]).create(min_insync=1)
     with evidence.scene(cluster, folder, CONFIGURATION) as scene, Connections(cluster) as by:
         await_log(by, HOST)
         timeout_s = LONG_S if control else TIMEOUT_S
@@ -184,7 +183,3 @@ main = evidence.experiment(
     shown="a transaction was refused within its timeout",
     otherwise="none was refused within its timeout",
 )
-
-
-if __name__ == "__main__":
-    main()

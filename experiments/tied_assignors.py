@@ -34,8 +34,7 @@ CALM_S: Final = 30.0
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether the group's epoch is bumped while nothing changes."""
     preferred = ("sticky" if control else "uniform", "sticky")
-    partition = Partition(cluster, HOST, HOST, [HOST])
-    partition.create(asking=HOST, min_insync=1, partitions=2)
+    partition = Partition(cluster, HOST, HOST, [HOST]).create(min_insync=1, partitions=2)
     with evidence.scene(
         cluster, folder, Configuration(consumers="listen", one_client=False), partitions=2
     ) as scene:
@@ -79,7 +78,3 @@ main = evidence.experiment(
     shown="the group's epoch was bumped though nothing changed",
     otherwise="it was not",
 )
-
-
-if __name__ == "__main__":
-    main()

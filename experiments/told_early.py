@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from kafka.coordinator.assignors.range import RangePartitionAssignor
@@ -45,12 +44,7 @@ class Polled:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
 
@@ -117,6 +111,3 @@ main = evidence.experiment(
     shown="M is given a record that N is at work on",
     otherwise="no record was given to both",
 )
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import click
@@ -20,7 +19,7 @@ from confluent_kafka import KafkaException
 
 from experiments.power import NoDisk
 from kraftcheck.kafka.live.artifacts import ArtifactError, version
-from kraftcheck.kafka.live.cluster import Cluster, ClusterError
+from kraftcheck.kafka.live.cluster import CLUSTER_ID, Cluster, ClusterError
 from kraftcheck.kafka.live.islands import IslandError
 from kraftcheck.kafka.live.metadata import dump_tool
 
@@ -107,12 +106,7 @@ class Program:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None:
             self._process.kill()
         self._process.communicate()
@@ -169,9 +163,16 @@ class Partition:
         click.echo(f"{time.monotonic() - self._began:6.1f} s  {what:46} {ends}")
 
     def create(
-        self, *, asking: str, min_insync: int = 2, partitions: int = 1, config: Sequence[str] = ()
-    ) -> None:
-        """The first of the order leads.
+        self,
+        *,
+        asking: str | None = None,
+        min_insync: int = 2,
+        partitions: int = 1,
+        config: Sequence[str] = (),
+    ) -> Self:
+        """Create its topic, of which the first of the order leads. Returns itself.
+
+        asking: that one, unless another is named.
 
         partitions: how many the topic has, all alike. config: what else is set for it, as
         NAME=VALUE.
@@ -180,8 +181,10 @@ class Partition:
         words = ["--replica-assignment", order]
         for each in (f"min.insync.replicas={min_insync}", *config):
             words += ["--config", each]
-        self.ask("TopicCommand", asking, "--create", "--topic", TOPIC, *words)
+        asked = asking or self._order[0]
+        self.ask("TopicCommand", asked, "--create", "--topic", TOPIC, *words)
         time.sleep(3)
+        return self
 
     def elect(
         self,
@@ -207,6 +210,23 @@ class Partition:
         wanted = ",".join(self._numbers(order)) if order else "cancel"
         known = self._cluster.node(asking).listener
         self._cluster.run_tool(self._admin, str(REASSIGN), known, TOPIC, wanted)
+
+    def add_directory(self, broker: str, name: str) -> Path:
+        """Give a broker a second log directory, in which the next replica is created.
+
+        The first one then has a log. Returns the new one.
+        """
+        words = ("--create", "--topic", "first", "--replica-assignment", "1")
+        self.ask("TopicCommand", broker, *words)
+        cluster, second = self._cluster, self._cluster.directory / name
+        cluster.stop(broker)
+        properties = cluster.directory / f"{broker}.properties"
+        with open(properties, "a", encoding="utf-8") as file:
+            file.write(f"log.dirs={cluster.directory / broker},{second}\n")
+        format = ("format", "-t", CLUSTER_ID, "-c", str(properties), "--ignore-formatted")
+        cluster.run_tool(broker, "kafka.tools.StorageTool", *format)
+        cluster.start(broker)
+        return second
 
     def describe(self, asking: str) -> str:
         """Leader, replicas, ISR and ELR, as Kafka's own command says them; "" if it does not."""

@@ -27,8 +27,7 @@ CUT_BEFORE_S = 4
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records of a committed transaction are not read."""
-    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, NEXT, BEHIND])
-    partition.create(asking=NEXT)
+    partition = Partition(cluster, CLIENT, ADMIN, [LEADER, NEXT, BEHIND]).create(asking=NEXT)
     with evidence.scene(cluster, folder, CONFIGURATION) as scene:
         with txnlog.Watch(cluster) as watch, Writer(cluster, scene, CLIENT) as writer:
             lead = partial(partition.elect, asking=[LEADER, NEXT], topic=STATES, settle=0)
@@ -80,7 +79,3 @@ main = evidence.experiment(
     shown="what was committed is not read",
     otherwise="as committed",
 )
-
-
-if __name__ == "__main__":
-    main()

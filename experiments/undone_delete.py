@@ -31,8 +31,7 @@ def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether records are read that were deleted."""
     hosts = [node.name for node in cluster.state.nodes if "broker" in node.roles]
     in_sync = min(2, len(hosts))
-    partition = Partition(cluster, hosts[0], hosts[0], hosts)
-    partition.create(asking=hosts[0], min_insync=in_sync)
+    partition = Partition(cluster, hosts[0], hosts[0], hosts).create(min_insync=in_sync)
     configuration = Configuration(
         replication_factor=len(hosts), min_insync_replicas=in_sync, one_client=False
     )
@@ -80,7 +79,3 @@ main = evidence.experiment(
     shown="deleted records were read",
     otherwise="what was deleted is gone",
 )
-
-
-if __name__ == "__main__":
-    main()

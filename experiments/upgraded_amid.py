@@ -33,8 +33,7 @@ HEARD = "poll 6000"
 
 def run(cluster: Cluster, folder: Path, control: bool) -> bool:
     """Whether a record was given to M and to another one."""
-    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS)
-    partition.create(asking=HOSTS[0], partitions=PARTITIONS)
+    partition = Partition(cluster, HOSTS[0], HOSTS[0], HOSTS).create(partitions=PARTITIONS)
     words = ("--create", "--topic", COPIES, "--replica-assignment", "1:2:3")
     partition.ask("TopicCommand", HOSTS[0], *words)
     with evidence.scene(
@@ -112,7 +111,3 @@ main = evidence.experiment(
     shown="a record was given to two members",
     otherwise="no record was given to two members",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -87,7 +87,3 @@ main = evidence.experiment(
     shown="acknowledged records are gone",
     otherwise="all are there",
 )
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 SCRIPTS = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
-    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    if re.search(r"^(main = |def main\()", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
 NO_KAFKA = {"written_back"}
 """They ask a file system only."""
