@@ -68,7 +68,7 @@ def record_numbers(folder: Path, hunt: Hunt, kind: str, numbers: Iterable[int]) 
 
 
 def consult(hunt: Hunt, numbers: Iterable[int]) -> Consulted:
-    """How often what the bug replaces was asked, up to the first run in which an answer differed."""
+    """How often what the bug replaces was asked, until a run in which an answer differed."""
     runs = (hunt.run(WATCHED, number) for number in numbers)
     return consult_runs(hunt.bug, runs, until_effective=True)
 
