@@ -126,7 +126,7 @@ def measured(contestants: dict[str, dict[str, Any]]) -> None:
         )
 
 
-def main(_: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     process, seconds = started()
     print(f"start                     {seconds:8.2f} s")
     cluster = process.cluster

@@ -105,7 +105,7 @@ def of_scenario(scenario: str) -> None:
     print()
 
 
-def main(_: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     for scenario in SCENARIOS:
         forget()
         of_scenario(scenario)

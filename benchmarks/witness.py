@@ -93,7 +93,7 @@ def of_runs() -> None:
             line(f"{name}: beside the reference", steps, both)
 
 
-def main(_: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     of_runs()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10

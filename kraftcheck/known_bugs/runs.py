@@ -67,17 +67,17 @@ def record_numbers(folder: Path, hunt: Hunt, kind: str, numbers: Iterable[int]) 
 # -- Whether the bug was there at all
 
 
-def consult(hunt: Hunt, numbers: Iterable[int], until_effective: bool = True) -> Consulted:
+def consult(hunt: Hunt, numbers: Iterable[int]) -> Consulted:
+    """How often what the bug replaces was asked, until a run in which an answer differed."""
+    runs = (hunt.run(WATCHED, number) for number in numbers)
+    return consult_runs(hunt.bug, runs, until_effective=True)
+
+
+def consult_runs(id: str | None, runs: Iterable[Run], until_effective: bool) -> Consulted:
     """How often what the bug replaces was asked in the distinct steps of these runs.
 
     until_effective: stop at the first run in which an answer differed.
     """
-    runs = (hunt.run(WATCHED, number) for number in numbers)
-    return consult_runs(hunt.bug, runs, until_effective)
-
-
-def consult_runs(id: str | None, runs: Iterable[Run], until_effective: bool) -> Consulted:
-    """As `consult`, of any runs with the bug."""
     consulted = Consulted()
     handlers: dict[Any, Handlers] = {}
     seen: set[Any] = set()

@@ -60,7 +60,6 @@ OWN: Final = ("assign", "subscribe", *CALLBACKS)
 """Verbs of consumers that name topic-partitions."""
 ENDS: Final = ("latest", "earliest")
 _VERBS: Final = {"send": "append", "poll": "fetch"}
-PIECE: Final = 1 << 20
 CHUNK: Final = 1 << 19
 """Bytes that are decoded at once."""
 NOTHING: Final = msgspec.Raw()

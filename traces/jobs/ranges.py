@@ -65,8 +65,6 @@ JUDGED: Final = "judged"
 """The folder of receipts, and of what they name, in a trace's own."""
 ANSWERS: Final = ("slim", "verdicts", "anomalies", "measures", "features")
 """The tables that a range leaves beside those of its steps."""
-LEARNED: Final = ("met", "genomes")
-"""And those of a guided campaign, on which the next generations depend."""
 SIMULATES: Final = ("reference",)
 JUDGES: Final = ("osutil", "traces/checkers", "traces/jobs", "traces/steps")
 # The package. In a checkout a link leads here, which must not be resolved.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from kraftcheck.traces.checkers.assessment import Report
 from kraftcheck.traces.checkers.certificates import certificate_of
@@ -28,23 +33,35 @@ def call(
 def numbered(*calls: Operation) -> tuple[Operation, ...]:
     """In order of invocation, with their numbers."""
     ordered = sorted(calls, key=lambda each: each.invoked)
-    return tuple(
-        Operation(
-            **{name: getattr(each, name) for name in each.__struct_fields__}
-            | {"index": at, "process": at, "group": at}
-        )
-        for at, each in enumerate(ordered)
-    )
+    return tuple(replace(each, index=at, process=at, group=at) for at, each in enumerate(ordered))
+
+
+def whole(
+    operations: Iterable[Operation],
+    *,
+    source: str = "made",
+    time_unit: str = "event",
+    model: str | None = "partition-log",
+    **more: Any,
+) -> History:
+    """A history of these operations, in this order."""
+    told: dict[str, Any] = {"source": source, "time_unit": time_unit, "model": model, **more}
+    return History(format="made", operations=tuple(operations), **told)
 
 
 def history(*calls: Operation, model: str | None = None) -> History:
-    return History(
-        source="test",
-        format="test",
-        time_unit="event",
-        operations=numbered(*calls),
-        model=model,
-    )
+    return whole(numbered(*calls), model=model)
+
+
+def tally(compare: Callable[[int], str]) -> None:
+    """Compare many worlds, as the command line says, and print how often each thing came of it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("histories", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    begin = asked.seed * 1_000_000
+    found = Counter(compare(begin + at) for at in range(asked.histories))
+    sys.stdout.write("".join(f"{name:<16} {times:>9,}\n" for name, times in sorted(found.items())))
 
 
 def check_log(history: History, at_least_once: bool = False, gaps: bool = False) -> list[Verdict]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 _VERBS: Final = {
     "send": "append",
@@ -53,13 +54,7 @@ def made(text: str) -> History:
             open_[who] = len(operations)
             fields |= {"completed": None, "outcome": INDETERMINATE, "result": None, "to": None}
         operations.append(Operation(**fields))
-    return History(
-        source="hand-made",
-        format="made",
-        time_unit="event",
-        operations=tuple(operations),
-        model="partition-log",
-    )
+    return whole(operations, source="hand-made")
 
 
 def _read(line: str, time: int) -> tuple[str, dict[str, Any]]:

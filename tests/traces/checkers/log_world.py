@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.clients.promises import Configuration, Envelope, Promise, promised
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 KEY: Final = "log-0"
 NEVER: Final = 1e9
@@ -494,13 +495,7 @@ def _history(calls: list[dict[str, Any]], setting: Setting) -> History:
         begin, end = each.pop("begin"), each.pop("end_at")
         completed = None if end is None else int(end)
         operations.append(Operation(index=at, invoked=int(begin), completed=completed, **each))
-    return History(
-        source=f"{setting.level}, {setting.fault}",
-        format="generated",
-        time_unit="event",
-        operations=tuple(operations),
-        model="partition-log",
-    )
+    return whole(operations, source=f"{setting.level}, {setting.fault}")
 
 
 # -- One thing changed

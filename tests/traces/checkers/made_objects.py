@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from kraftcheck.traces.formats.edn import Keyword, Symbol
 from kraftcheck.traces.history import COMPARED, FAIL, INDETERMINATE, OK, History, Operation
 from kraftcheck.traces.values import FALSE, TRUE, Map, Real, edn_text, name
+from tests.traces.checkers.calls import whole
 from tests.traces.checkers.object_twins import DONE, TWINS, UNEQUAL, Twin
 
 TRANSACTIONS: Final = "register-txn"
@@ -102,14 +103,9 @@ def history(kind: str, faults: str, seed: int, operations_max: int) -> History:
     maker = _Maker(kind, dice)
     for ask in _asks(dice, FAULTS[faults], dice.randint(1, operations_max)):
         maker.answer(ask)
-    return History(
-        source=f"{kind}, faults {faults}, seed {seed}",
-        format="generated",
-        time_unit="ns",
-        operations=_named(maker.made),
-        model=model_of(kind),
-        failed_cas=COMPARED,
-    )
+    source = f"{kind}, faults {faults}, seed {seed}"
+    more = {"time_unit": "ns", "model": model_of(kind), "failed_cas": COMPARED}
+    return whole(_named(maker.made), source=source, **more)
 
 
 def _asks(dice: random.Random, faults: Faults, count: int) -> list[_Ask]:

@@ -10,9 +10,7 @@ the definitions, pair by pair. It shares no code with the checker.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -25,6 +23,7 @@ from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.groups import broken
 from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.history import FAIL, INDETERMINATE, NOT_COMMITTED, OK, History, Operation
+from tests.traces.checkers.calls import tally, whole
 
 KEYS = ("t-0", "t-1")
 GROUP = "g"
@@ -77,7 +76,7 @@ class MemberWorld:
         acts += [self.fetch, self.move, self.move, self.give, self.give, self.zombie, self.die]
         while len(self.operations) < size:
             self.draw.choice(acts)()
-        return whole(self.operations)
+        return in_order(self.operations)
 
     # -- The log
 
@@ -199,15 +198,9 @@ class MemberWorld:
         self.tell(99, "committed", argument=GROUP, result=told)
 
 
-def whole(operations: list[Operation]) -> History:
+def in_order(operations: list[Operation]) -> History:
     listed = sorted(operations, key=lambda each: each.invoked)
-    return History(
-        source="made",
-        format="made",
-        time_unit="event",
-        operations=tuple(replace(each, index=at, group=at) for at, each in enumerate(listed)),
-        model="partition-log",
-    )
+    return whole(replace(each, index=at, group=at) for at, each in enumerate(listed))
 
 
 def changed(history: History, draw: random.Random) -> History:
@@ -237,7 +230,7 @@ def changed(history: History, draw: random.Random) -> History:
         operations[at] = replace(each, completed=late)
     elif each.f in ("fetch", "append"):
         del operations[at]
-    return whole(operations)
+    return in_order(operations)
 
 
 # -- By definition
@@ -560,15 +553,5 @@ def compare(seed: int) -> str:
     return "violated" if wrong else "harmless"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("histories", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    begin = asked.seed * 1_000_000
-    found = Counter(compare(begin + at) for at in range(asked.histories))
-    sys.stdout.write("".join(f"{name:<16} {times:>9,}\n" for name, times in sorted(found.items())))
-
-
 if __name__ == "__main__":
-    main()
+    tally(compare)

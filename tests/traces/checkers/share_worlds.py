@@ -40,6 +40,7 @@ from kraftcheck.traces.history import (
     History,
     Operation,
 )
+from tests.traces.checkers.calls import whole
 
 GROUP, KEY = "g", "t-0"
 LIMIT = 3
@@ -287,12 +288,15 @@ class ShareWorld:
                 self.state[offset] = ("available", 0, 0)
                 self.counts[offset] = self.stored[offset]
 
+    def whole(self) -> History:
+        return whole(self.operations, time_unit="ns")
+
     def history(self, size: int) -> History:
         acts = [self.append] * 3 + [self.poll] * 4 + [self.acknowledge] * 6 + [self.leave]
         acts += [self.move] if self.moves else []
         while len(self.operations) < size:
             self.draw.choice(acts)()
-        return whole(self.operations)
+        return self.whole()
 
     def drained(self) -> History:
         """Everything is delivered until it is done."""
@@ -306,17 +310,7 @@ class ShareWorld:
                         asked = (GROUP, ((offset, ACCEPT),))
                         self.tell(member, ACKNOWLEDGE, key=KEY, argument=asked)
                     del self.held[member][offset]
-        return whole(self.operations)
-
-
-def whole(operations: Sequence[Operation]) -> History:
-    return History(
-        source="a world",
-        format="made",
-        time_unit="ns",
-        model="partition-log",
-        operations=tuple(operations),
-    )
+        return self.whole()
 
 
 def worlds(number: int, seed: int, **more: Any) -> Iterator[ShareWorld]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 KEY: Final = "log-0"
 LOG_KINDS: Final = (
@@ -164,10 +165,4 @@ def _history(calls: list[dict[str, Any]], kind: str) -> History:
         )
         for at, call in enumerate(calls)
     ]
-    return History(
-        source=f"{kind}",
-        format="generated",
-        time_unit="event",
-        operations=tuple(operations),
-        model="partition-log",
-    )
+    return whole(operations, source=kind)

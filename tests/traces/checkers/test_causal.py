@@ -13,6 +13,7 @@ from kraftcheck import check
 from kraftcheck.traces.checkers import causal
 from kraftcheck.traces.checkers.causal import ANOMALIES, Undecided, violations
 from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 DRAWN = 5_000
 
@@ -37,13 +38,7 @@ def made(text: str) -> History:
                 outcome=INDETERMINATE if head[2:] == "?" else OK,
             )
         )
-    return History(
-        source="made",
-        format="made",
-        time_unit="event",
-        operations=tuple(operations),
-        model="register",
-    )
+    return whole(operations, model="register")
 
 
 PLANTED = {

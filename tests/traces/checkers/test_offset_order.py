@@ -13,6 +13,7 @@ from kraftcheck.traces.checkers.members import members_of
 from kraftcheck.traces.checkers.progress import committed
 from kraftcheck.traces.checkers.search import Limits
 from kraftcheck.traces.history import INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 from tests.traces.checkers.member_worlds import Answer, Commit, in_some_order
 
 EVER = 1 << 62
@@ -48,13 +49,7 @@ def register(*said: tuple[str, int, int | None, int]) -> History:
         completed=EVER - 1,
         outcome=OK,
     )
-    return History(
-        source="made",
-        format="made",
-        time_unit="event",
-        operations=(*operations, read),
-        model="partition-log",
-    )
+    return whole((*operations, read))
 
 
 BOTH = (("commit", 0, 9, 4), ("commit", 1, 8, 5))

@@ -25,7 +25,7 @@ from kraftcheck.traces.history import (
     HistoryError,
 )
 from tests.traces.checkers import share_worlds as made
-from tests.traces.checkers.share_worlds import GROUP, KEY, LIMIT, ShareWorld, whole, worlds
+from tests.traces.checkers.share_worlds import GROUP, KEY, LIMIT, ShareWorld, worlds
 
 CONFIGURATION = Configuration(
     consumers="share",
@@ -98,7 +98,7 @@ def test_acked_redelivered() -> None:
     poll(world, 1, (0, 1))
     ack(world, 1, 0, "accept")
     poll(world, 2, (0, 2))
-    report = check_history(whole(world.operations), configuration=CONFIGURATION, complete=False)
+    report = check_history(world.whole(), configuration=CONFIGURATION, complete=False)
     assert report.verdict == "violated"
     assert {each.name for each in report.anomalies if not each.allowed} == {"acked-redelivered"}
     certificate = report.parts[-1].certificate
@@ -114,7 +114,7 @@ def test_a_record_whose_acknowledgement_did_not_succeed_comes_again(outcome: str
     ack(world, 1, 0, "accept", outcome)
     world.clock += ShareWorld.LOCK
     poll(world, 2, (0, 2))
-    assert found(whole(world.operations)) == {}
+    assert found(world.whole()) == {}
 
 
 def test_foreign_ack_accepted() -> None:
@@ -123,7 +123,7 @@ def test_foreign_ack_accepted() -> None:
     world.clock += ShareWorld.LOCK
     poll(world, 2, (0, 2))
     ack(world, 1, 0, "accept")
-    assert found(whole(world.operations)) == {"foreign-ack-accepted": False}
+    assert found(world.whole()) == {"foreign-ack-accepted": False}
 
 
 def test_a_late_acknowledgement_of_what_is_done_is_no_anomaly() -> None:
@@ -133,14 +133,14 @@ def test_a_late_acknowledgement_of_what_is_done_is_no_anomaly() -> None:
     poll(world, 2, (0, 2))
     ack(world, 2, 0, "accept")
     ack(world, 1, 0, "accept")
-    assert found(whole(world.operations)) == {}
+    assert found(world.whole()) == {}
 
 
 def test_double_acquisition_unless_a_leader_moved() -> None:
     world = sent(empty())
     poll(world, 1, (0, 1))
     poll(world, 2, (0, 2))
-    history = whole(world.operations)
+    history = world.whole()
     assert found(history) == {"double-acquisition": False}
     assert found(history, envelope=ANYTHING_CLEAN) == {"double-acquisition": True}
     assert found(replace(history, time_unit="event")) == {}
@@ -155,7 +155,7 @@ def test_a_renewal_begins_the_lock_anew(renewed: bool) -> None:
         ack(world, 1, 0, "renew")
     world.clock += 6
     poll(world, 2, (0, 2))
-    assert found(whole(world.operations)) == ({"double-acquisition": False} if renewed else {})
+    assert found(world.whole()) == ({"double-acquisition": False} if renewed else {})
 
 
 def test_over_delivered_and_count_repeated() -> None:
@@ -163,13 +163,13 @@ def test_over_delivered_and_count_repeated() -> None:
     for count in (1, 2, 3, 3):
         poll(world, 1, (0, count))
         ack(world, 1, 0, "release")
-    assert found(whole(world.operations)) == {"over-delivered": False, "count-repeated": False}
+    assert found(world.whole()) == {"over-delivered": False, "count-repeated": False}
 
 
 def test_skipped_record_only_if_consumers_read_to_the_end() -> None:
     world = sent(empty(), 3)
     poll(world, 1, (1, 1), (2, 1))
-    history = whole(world.operations)
+    history = world.whole()
     assert found(history, complete=True) == {"skipped-record": False}
     assert found(history, complete=True, reset="latest") == {}
     assert found(history, complete=False) == {}
@@ -183,9 +183,9 @@ def test_undelivered_archived() -> None:
     poll(world, 1, (0, 1))
     ack(world, 1, 0, "release")
     poll(world, 2)
-    assert found(whole(world.operations), complete=True) == {"undelivered-archived": False}
+    assert found(world.whole(), complete=True) == {"undelivered-archived": False}
     ack(world, 1, 0, "accept", "indeterminate")
-    assert found(whole(world.operations), complete=True) == {}
+    assert found(world.whole(), complete=True) == {}
 
 
 def test_stalled_partition_unless_a_fault_lasts() -> None:
@@ -193,7 +193,7 @@ def test_stalled_partition_unless_a_fault_lasts() -> None:
     for _ in range(4):
         world.clock += 100
         poll(world, 1)
-    history = whole(world.operations)
+    history = world.whole()
     assert found(history) == {"stalled-partition": False}
     assert found(history, stall_s=500) == {}
 
@@ -206,7 +206,7 @@ def test_a_fault_excuses_what_comes_after_it(at: int, stalls: bool) -> None:
         world.clock += 100
         poll(world, 1)
     fault = Annotation(at=at * SECOND, kind="fault", label="a broker is down")
-    history = replace(whole(world.operations), annotations=(fault,))
+    history = replace(world.whole(), annotations=(fault,))
     assert found(history) == ({"stalled-partition": False} if stalls else {})
 
 
@@ -216,7 +216,7 @@ def test_a_level_says_nothing_of_share_groups(level: Level) -> None:
     poll(world, 1, (0, 1))
     ack(world, 1, 0, "accept")
     poll(world, 2, (0, 2))
-    report = check_history(whole(world.operations), level=level, complete=False)
+    report = check_history(world.whole(), level=level, complete=False)
     assert report.holds
 
 
@@ -225,7 +225,7 @@ def test_a_record_that_nobody_sent_is_found_by_the_checker_of_logs() -> None:
     poll(world, 1, (0, 1))
     wrong = world.operations[-1]
     world.operations[-1] = replace(wrong, result=((0, 4711, 1),))
-    report = check_history(whole(world.operations), configuration=CONFIGURATION, complete=False)
+    report = check_history(world.whole(), configuration=CONFIGURATION, complete=False)
     assert not report.holds
 
 
@@ -233,9 +233,9 @@ def test_what_no_members_can_have_seen_is_refused() -> None:
     world = sent(empty())
     ack(world, 1, 0, "accept")
     with pytest.raises(HistoryError, match="acknowledges offset 0 of t-0, which it was never"):
-        found(whole(world.operations))
+        found(world.whole())
     world = sent(empty())
     poll(world, 1, (0, 1))
     world.tell(1, SHARE_POLL, key=None, argument="other", result=())
     with pytest.raises(HistoryError, match="process 1 is a member of g and of other"):
-        found(whole(world.operations))
+        found(world.whole())

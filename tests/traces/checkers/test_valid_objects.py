@@ -146,4 +146,4 @@ def test_a_wrong_history_ends_in_an_error(
 def test_a_history_goes_through_files(tmp_path: Path) -> None:
     history = made.history("counter", "none", 3, 20)
     formats = [valid_objects.through_a_file(history, tmp_path, seed).format for seed in range(3)]
-    assert formats == ["jepsen", "jsonlines", "generated"]
+    assert formats == ["jepsen", "jsonlines", "made"]

@@ -10,10 +10,7 @@ combination of fates whether any explains them. It shares no code with the check
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
-from collections import Counter
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -25,6 +22,7 @@ from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.fates import fates_of
 from kraftcheck.traces.checkers.transactions import transactions_of
 from kraftcheck.traces.history import ABORT, COMMIT, FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import tally, whole
 
 KEYS = ("t-0", "t-1")
 ALL = frozenset((COMMIT, ABORT))
@@ -78,13 +76,7 @@ class TransactionWorld:
             self.draw.choice(acts)()
         while self.waiting:
             self.mark()
-        return History(
-            source="made",
-            format="made",
-            time_unit="event",
-            operations=tuple(self.operations),
-            model="partition-log",
-        )
+        return whole(self.operations)
 
     # -- Producers
 
@@ -339,15 +331,5 @@ def compare(seed: int) -> str:
     return "violated" if expected else "harmless"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("histories", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    begin = asked.seed * 1_000_000
-    found = Counter(compare(begin + at) for at in range(asked.histories))
-    sys.stdout.write("".join(f"{name:<16} {count:>9,}\n" for name, count in sorted(found.items())))
-
-
 if __name__ == "__main__":
-    main()
+    tally(compare)

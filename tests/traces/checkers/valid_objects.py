@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from kraftcheck.traces.checkers.check import check_history
 from kraftcheck.traces.checkers.sequential import Model
@@ -73,14 +74,8 @@ def through_a_file(history: History, folder: Path, seed: int) -> History:
     path = folder / "history"
     path.write_text(text, encoding="utf-8")
     read: History = format.read(path)
-    return History(
-        source=history.source,
-        format=read.format,
-        time_unit=read.time_unit,
-        operations=read.operations,
-        model=history.model,
-        failed_cas=history.failed_cas,
-    )
+    told = {"format": read.format, "time_unit": read.time_unit, "operations": read.operations}
+    return replace(history, **told)
 
 
 def judged_valid(kind: str, faults: str, seed: int, folder: Path) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
 from kraftcheck.traces.values import name
@@ -235,25 +236,20 @@ def ordered(history: History) -> History:
     def rank_of(time: int | None) -> int | None:
         return None if time is None else rank[time]
 
-    return History(
-        source="",
-        format="",
-        time_unit="ns",
+    return replace(
+        history,
         operations=tuple(
-            Operation(
-                **{
-                    **{name: getattr(each, name) for name in Operation.__struct_fields__},
-                    "invoked": rank[each.invoked],
-                    "group": each.group + 1,
-                    "completed": rank_of(each.completed),
-                    "line": 0,
-                }
+            replace(
+                each,
+                invoked=rank[each.invoked],
+                completed=rank_of(each.completed),
+                group=each.group + 1,
+                line=0,
             )
             for each in history.operations
         ),
         annotations=tuple(
-            Annotation(at=rank[a.at], until=rank_of(a.until), kind=a.kind, label=a.label)
-            for a in history.annotations
+            replace(each, at=rank[each.at], until=rank_of(each.until))
+            for each in history.annotations
         ),
-        model=history.model,
     )

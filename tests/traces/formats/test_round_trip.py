@@ -16,6 +16,7 @@ from kraftcheck.traces.formats import detect, jepsen, jsonlines
 from kraftcheck.traces.formats.edn import Keyword
 from kraftcheck.traces.history import OK, History, HistoryError, Operation
 from kraftcheck.traces.values import FALSE, TRUE, Map, Real, name
+from tests.traces.checkers.calls import whole
 from tests.traces.formats.builders import histories
 from tests.traces.test_values import APART
 
@@ -79,9 +80,7 @@ def written(values: Iterable[Any], keys: Iterable[Any] = (None,)) -> History:
         )
         for at, (key, value) in enumerate(product(keys, values))
     ]
-    return History(
-        source="made", format="", time_unit="us", operations=tuple(operations), model="register"
-    )
+    return whole(operations, time_unit="us", model="register")
 
 
 def reread(history: History, format: ModuleType, folder: Path) -> list[tuple[str | None, Any]]:

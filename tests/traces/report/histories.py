@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from msgspec.structs import replace
+
 from kraftcheck.traces.checkers.verdict import HOLDS, VIOLATED, Certificate
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, Annotation, History, Operation
 from kraftcheck.traces.report.judged import Anomaly, JudgedHistory, Object, Staleness
@@ -60,15 +62,7 @@ def numbered(found: list[Operation], processes: int) -> History:
     """In order of invocation, with faults and new leaders."""
     found.sort(key=lambda each: each.invoked)
     operations = tuple(
-        Operation(
-            **{
-                **{name: getattr(each, name) for name in Operation.__struct_fields__},
-                "index": at,
-                "group": at,
-                "line": 2 * at + 1,
-            }
-        )
-        for at, each in enumerate(found)
+        replace(each, index=at, group=at, line=2 * at + 1) for at, each in enumerate(found)
     )
     end = operations[-1].invoked
     annotations = (
@@ -183,18 +177,9 @@ def divergent() -> tuple[History, JudgedHistory]:
     operations = list(history.operations)
     at = next(o for o in operations if o.f == "fetch" and o.outcome == OK and len(o.result) > 1)
     first, *rest = at.result
-    changed = {name: getattr(at, name) for name in Operation.__struct_fields__}
-    changed["result"] = ((first[0], 999), *rest)
-    operations[at.index] = Operation(**changed)
+    operations[at.index] = replace(at, result=((first[0], 999), *rest))
     writer = next(o.index for o in operations if o.f == "append" and o.result == first[0])
-    history = History(
-        source=history.source,
-        format=history.format,
-        time_unit="ns",
-        operations=tuple(operations),
-        annotations=history.annotations,
-        model=history.model,
-    )
+    history = replace(history, operations=tuple(operations))
     certificate = Certificate(
         operations=(writer, at.index),
         kind="inconsistent-offsets",
@@ -230,6 +215,5 @@ def many_faults() -> tuple[History, JudgedHistory]:
         )
         for at in range(24)
     )
-    named = {name: getattr(history, name) for name in History.__struct_fields__}
-    history = History(**{**named, "annotations": faults})
+    history = replace(history, annotations=faults)
     return history, stale(history)

@@ -14,9 +14,10 @@ from math import inf
 import msgspec
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Certificate
-from kraftcheck.traces.history import INDETERMINATE, Annotation, History, Operation
+from kraftcheck.traces.history import INDETERMINATE, Annotation, History
 from kraftcheck.traces.report import history_words as words
 from kraftcheck.traces.report.history import EXAMPLES_MAX, OBJECTS_MAX, meaning, render
 from kraftcheck.traces.report.history_choice import OPERATIONS_MAX, PROCESSES_MAX, choice, until
@@ -267,15 +268,13 @@ def poisoned() -> tuple[History, JudgedHistory]:
     """A history and a judgement in which every text is an attack."""
     history = log_history(3, 20)
     operations = tuple(
-        Operation(
-            **{
-                **{name: getattr(each, name) for name in Operation.__struct_fields__},
-                "f": each.f if each.index % 2 else EVIL,
-                "key": EVIL,
-                "argument": (EVIL, {EVIL: EVIL}.__repr__()),
-                "result": ((0, EVIL),) if each.f == "fetch" else EVIL,
-                "error": EVIL,
-            }
+        replace(
+            each,
+            f=each.f if each.index % 2 else EVIL,
+            key=EVIL,
+            argument=(EVIL, {EVIL: EVIL}.__repr__()),
+            result=((0, EVIL),) if each.f == "fetch" else EVIL,
+            error=EVIL,
         )
         for each in history.operations
     )

@@ -15,6 +15,7 @@ import re
 from typing import Any, NamedTuple
 
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 _FORM = re.compile(r"(?:(\d+)@(\d+)-(\d+) )?([a-z0-9]+)([!?]?)$")
 _MICRO = re.compile(r"([arw])([a-z])(\d*)")
@@ -58,9 +59,7 @@ def history_of(text: str, model: str = "list-append") -> History:
                     group=group,
                 )
             )
-    return History(
-        source="case", format="short", time_unit="event", operations=tuple(operations), model=model
-    )
+    return whole(operations, model=model)
 
 
 def _case(name: str, history: str, found: str, excluded: str, model: str = "list-append") -> Case:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kraftcheck.traces.checkers.isolation.transactions import Micro, Transaction, transactions_of
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, Operation
+from tests.traces.checkers.calls import whole
 
 
 def drawn(seed: int, model: str, *, repeated: bool = False) -> History:
@@ -70,13 +71,7 @@ def drawn(seed: int, model: str, *, repeated: bool = False) -> History:
                     group=group,
                 )
             )
-    return History(
-        source="drawn",
-        format="drawn",
-        time_unit="event",
-        operations=tuple(operations),
-        model=model,
-    )
+    return whole(operations, model=model)
 
 
 def is_serializable(history: History, *, realtime: bool = False, sessions: bool = False) -> bool:
