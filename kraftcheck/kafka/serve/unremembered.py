@@ -57,7 +57,7 @@ class _Machine(PartitionMachine):
 
     def step(self, state: State, input: KnownInput) -> Step | None:
         node, before = state.node, state.row
-        outcome = self._handle(node, before, input.value)
+        outcome = self.handle(node, before, input.value)
         if outcome is None:
             return None
         row = outcome.row

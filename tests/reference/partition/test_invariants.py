@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from kraftcheck.reference.partition.broker import BrokerHandlers
 from kraftcheck.reference.partition.invariants import (
     PARTITION_INVARIANT_NAMES,
     PARTITION_INVARIANTS,
+    SUSPICIOUS,
     PartitionChecker,
     agreement,
     partition_invariant,
 )
-from kraftcheck.reference.partition.messages import CONTROLLER, ProduceResponse
+from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, ProduceResponse
 from kraftcheck.reference.partition.properties import (
     OF_ROWS,
     OfRow,
@@ -180,6 +182,17 @@ def test_acked_is_what_all_were_asked_for_and_had_no_error() -> None:
     failed = replace(answer, error="NOT_ENOUGH_REPLICAS_AFTER_APPEND")
     assert acked_in([answer, answer.request]) == {1, 2}
     assert acked_in([one, failed]) == frozenset()
+
+
+def test_a_run_s_judge_hears_what_clients_are_told() -> None:
+    """Planted: an answer of which the step does not say that it is one."""
+    sent = [(CLIENTS, SimpleNamespace(value=told)) for told in acked(7)]
+    state, found = initial_state(THREE), {}
+    for noted in (-1, SUSPICIOUS):
+        step = SimpleNamespace(before=SimpleNamespace(node=1), notable=noted, sent=sent)
+        found[noted] = PartitionChecker(BrokerHandlers(THREE))(step, state, state)
+    assert found[SUSPICIOUS] is None
+    assert found[-1] is not None and "7" in found[-1][1]
 
 
 def test_each_invariant_has_plants_and_twins() -> None:
