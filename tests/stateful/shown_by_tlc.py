@@ -33,6 +33,7 @@ from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.sim.begun import Mail
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.steered.failures import Failure
+from kraftcheck.reference.steered.moves import Move
 from kraftcheck.reference.steered.scripts import Script, read
 from kraftcheck.traces.counterexamples.moves import make
 from tests.stateful.beginnings import KEPT
@@ -45,37 +46,46 @@ class NarratedSchedule(PartitionSchedule):
 
     def __init__(self, options: PartitionOptions) -> None:
         self.told: list[str] = []
-        self._mail = Mail(comes_once)
+        self._posted = Mail(comes_once)
         super().__init__(options)
         self.told.clear()
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        self._mail.post(node, sent)
+        self._posted.post(node, sent)
         super().travel(node, sent)
 
     def has_to_send(self, request: ProduceRequest) -> None:
         """A producer of the run has this for the leader."""
         self.told.append(f"{CLIENTS} sends {request.producer}")
-        self._mail.post(CLIENTS, ((request.destination, self._intern(request)),))
+        self._posted.post(CLIENTS, ((request.destination, self._intern(request)),))
 
-    def drop(self, message: KnownInput) -> None:
+    def _lose(self, message: KnownInput) -> None:
         raise ValueError("a beginning has no way to lose a message")
 
-    def elect(self, election: Election, broker: int) -> None:
-        super().elect(election, broker)
-        self.told[-1] = f"{broker} elects {election}"
+    def electing(self, election: Election, broker: int) -> Move:
+        move = super().electing(election, broker)
 
-    def _do(self, node: int, input: Input, words: str) -> None:
+        def make_it() -> None:
+            move.make()
+            self.told[-1] = f"{broker} elects {election}"
+
+        return Move(move.words, make_it)
+
+    def _take(self, node: int, input: Input) -> None:
         self.told.append(f"{node} {self._tell(node, self._intern(input))}")
-        super()._do(node, input, words)
+        super()._take(node, input)
+
+    def act(self, node: int, want: KnownInput) -> None:
+        self.told.append(f"{node} {self._tell(node, want)}")
+        super().act(node, want)
 
     def _tell(self, node: int, known: KnownInput) -> str:
         input: Any = known.value
         if isinstance(input, MetadataUpdate):
             return f"reads {len(input.records)}"
-        number = self._mail.number(node, known)
+        number = self._posted.number(node, known)
         if number is not None:
-            self._mail.arrive(number)
+            self._posted.arrive(number)
             return f"hears {number} {known.kind}"
         if isinstance(input, CLIENT_REQUESTS):
             input = replace(input, client=input.client + FIRST_CLIENT)

@@ -11,21 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
 from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER
+from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.types import UNDEFINED, Registration
 from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move, NodeStep, Words, recorded_steps, said
-
-if TYPE_CHECKING:
-    from kraftcheck.reference.partition.steered.world import Steering
 
 MOVES_TO_PROGRESS: Final = 3000
 """So many for each part, and so many for what there is to copy."""
@@ -54,6 +52,7 @@ class ToldPartitions:
     """One run. `partitions` are its parts, or itself alone."""
 
     partitions: Sequence[Any]
+    """Each a `Steering` (world.py)."""
     besides: ClassVar[int] = 0
     """Other parts."""
     recorder: Recorder
@@ -201,7 +200,7 @@ class ToldPartitions:
         for partition, message in first:
             yield partition.step_of(message.value.destination, message.value)
 
-    def _wanted(self, *kinds: str) -> list[tuple[Steering, int, KnownInput]]:
+    def _wanted(self, *kinds: str) -> list[tuple[Any, int, KnownInput]]:
         found = [
             (partition, node, want)
             for kind in kinds
@@ -318,5 +317,5 @@ class ToldPartitions:
         return wrote
 
 
-def _registration(partition: Steering, node: int) -> Registration:
+def _registration(partition: PartitionRun, node: int) -> Registration:
     return partition.controller.registrations[partition.brokers.index(node)]
