@@ -96,7 +96,7 @@ kafka: setup ## fetch Apache Kafka for real clusters, and check its hashes
 interceptor: ## build and test the jar that records Java applications
 	@cd kraftcheck/kafka/live/interceptor && mvn -q -B package $(ARGS) && cp target/*.jar $(CURDIR)
 
-bench: setup ## the published figures, measured now (ARGS="NAME ARGUMENT ..." for another benchmark)
+bench: setup ## the published figures, measured now (ARGS="NAME ..." for another)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 cluster: setup ## Spark on loopback, for --master spark://127.0.0.1:7077 (Ctrl-C ends it)
