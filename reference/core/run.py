@@ -239,7 +239,7 @@ class Run(Circular):
 
     def look(self, step: Step) -> tuple[Any, Any]:
         """What properties look at before and after a step, which enters the rows."""
-        node, row = step.before.node, step.after.known.row
+        node, row = step.before.node, step.after.row
         rows, whole = self.rows, self.asked_of
         self.rows = {**rows, node: row}
         if whole is None:

@@ -254,12 +254,12 @@ class System:
         """The inputs of a node's own, in this state."""
         local = state.local
         if local is None:
-            there = self.world.local(self.constants, state.node, state.known.row)
+            there = self.world.local(self.constants, state.node, state.row)
             local = state.local = tuple(there)
         return local
 
     def rows(self, at: Configuration) -> dict[int, Any]:
-        return {state.node: state.known.row for state in at.states}
+        return {state.node: state.row for state in at.states}
 
     def own(
         self, at: Configuration, rows: Mapping[int, Any], quiet: Sequence[str] = ()
@@ -281,7 +281,7 @@ class System:
         """
         if self._shared is None or not state.running:
             return
-        offset = self.world.has_read(state.known.row)
+        offset = self.world.has_read(state.row)
         if offset is not None and (unread := at.log[offset - self._shared.first :]):
             yield self._shared.read(offset, unread)
             if len(unread) > 1:

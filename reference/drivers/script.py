@@ -64,9 +64,7 @@ class ToldRun(Run):
 
     def named_rows(self) -> dict[str, Any]:
         kind_of = self.system.protocol.kind_of
-        return {
-            f"{kind_of(self.constants, s.node).name} {s.node}": s.known.row for s in self.at.states
-        }
+        return {f"{kind_of(self.constants, s.node).name} {s.node}": s.row for s in self.at.states}
 
 
 class ScriptedRun(ToldRun):

@@ -122,7 +122,7 @@ class Machine(ABC):
         told = self._memo.rule_answers
         if told is not None:
             told.clear()
-        row, elsewhere = state.known.row, self._memo.elsewhere
+        row, elsewhere = state.row, self._memo.elsewhere
         if elsewhere is None:
             outcome = self.outcome(state.node, row, input.value)
         else:

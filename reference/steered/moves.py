@@ -57,9 +57,9 @@ def recorded_steps(recorder: Recorder) -> Iterator[NodeStep]:
             constants=step.before.machine.constants,
             node=step.before.node,
             action=f"Handle{step.input.kind}",
-            before=step.before.known.row,
+            before=step.before.row,
             input=step.input.value,
-            after=step.after.known.row,
+            after=step.after.row,
             sent=tuple([message.value for _, message in step.sent]),
             ignored=step.ignored,
         )

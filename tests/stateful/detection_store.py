@@ -30,8 +30,8 @@ _OF_CLUSTER: Final = (
     "tests/stateful/machine.py",
     "tests/stateful/broker_machine.py",
     "tests/stateful/cluster_machine.py",
-    *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "calm", "parts")),
-    *(f"{_PARTITION}/{name}.py" for name in ("world", "producers")),
+    *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "parts")),
+    *(f"{_PARTITION}/{name}.py" for name in ("told", "world", "producers")),
     f"{_QUORUM}/schedule.py",
 )
 SOURCES: Final = {
@@ -41,7 +41,7 @@ SOURCES: Final = {
         "tests/stateful/broker_machine.py",
         "tests/stateful/partition_machine.py",
         *BEGINNINGS,
-        *(f"{_PARTITION}/{name}.py" for name in ("schedule", "world", "producers")),
+        *(f"{_PARTITION}/{name}.py" for name in ("schedule", "told", "world", "producers")),
         f"{_QUORUM}/schedule.py",
     ),
     "cluster": _OF_CLUSTER,

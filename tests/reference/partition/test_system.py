@@ -109,7 +109,7 @@ def test_the_simulator_s_nodes_take_the_declared_steps() -> None:
         if effect.step is not None:
             before, input = effect.step.before, effect.step.input.value
             for place, machine in enumerate(others):
-                state = machine.state(before.node, machine.interner.row(before.known.row))
+                state = machine.state(before.node, machine.interner.row(before.row))
                 step = machine.step(state, machine.interner.input(input))
                 differing[place] += step is None or said(step) != said(effect.step)
         at = effect.after
@@ -117,7 +117,7 @@ def test_the_simulator_s_nodes_take_the_declared_steps() -> None:
 
 
 def said(step: Step) -> tuple[Any, ...]:
-    return step.after.known.row, [message.value for _, message in step.sent], step.ignored
+    return step.after.row, [message.value for _, message in step.sent], step.ignored
 
 
 @pytest.mark.parametrize(
