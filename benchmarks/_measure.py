@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 
 class Spent(NamedTuple):
-    """Seconds of the processor: of this process, and of those that it waited for."""
+    """CPU seconds of this process, and of the child processes whose end it awaited."""
 
     own: float
     children: float
@@ -35,7 +35,7 @@ def spent() -> Spent:
 def peak_memory() -> int:
     """KiB of resident memory at the peak of this process alone; 0 where there is no /proc.
 
-    What getrusage says begins with the peak of whoever started the process.
+    Not from getrusage: its peak includes that of the process that started this one.
     """
     status = Path("/proc/self/status")
     if not status.exists():

@@ -1,4 +1,4 @@
-"""What partitions have alike that are told every move: one alone, or those of a cluster.
+"""What steered partitions share: one partition alone, or the partitions of a cluster.
 
 How a move is noted and judged, which links are cut, which move comes next where nothing fails, and
 whether everything is whole in the end.
@@ -136,7 +136,8 @@ class ToldPartitions:
         for partition in self.partitions:
             partition.held.clear()
 
-    # --- What runs beside the partitions: nothing, where one is alone
+    # --- What runs beside the partitions: nothing, where one is alone. The first three are made by
+    # each kind of run in its own way, so there is no default.
 
     def readings(self) -> list[Move]:
         """For each broker: all that it has not read of the metadata, or the first of that."""
