@@ -88,6 +88,22 @@ UNSEEN: Final = [
         "HandleHeartbeatRequest",
         "shouldShutDown",
     ),
+    Plant(
+        "a leader's older epoch is not refused as such",
+        f"{_CONTROLLER}/ReplicationControlManager.java",
+        "if (partitionData.leaderEpoch() < partition.leaderEpoch) {",
+        "if (false) {",
+        "HandleAlterPartitionRequest",
+        "error",
+    ),
+    Plant(
+        "a broker is told late that it has caught up",
+        f"{_CONTROLLER}/ReplicationControlManager.java",
+        "isCaughtUp = request.currentMetadataOffset() >= registerBrokerRecordOffset;",
+        "isCaughtUp = request.currentMetadataOffset() > registerBrokerRecordOffset;",
+        "HandleHeartbeatRequest",
+        "isCaughtUp",
+    ),
 ]
 """Kafka's own tests of the class see none of them."""
 
@@ -120,6 +136,18 @@ FAULTS: Final = [
     Fault(
         UNSEEN[4],
         "waiting-stop",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 458",
+    ),
+    Fault(
+        UNSEEN[5],
+        "old-leader",
+        "org.apache.kafka.controller.ReplicationControlManagerTest",
+        "0 of 458",
+    ),
+    Fault(
+        UNSEEN[6],
+        "late-caught-up",
         "org.apache.kafka.controller.ReplicationControlManagerTest",
         "0 of 458",
     ),

@@ -253,21 +253,29 @@ def _baseline(
     ]
     modules = [of.path for of in covering.targets(settings.root, settings.root / settings.table)]
 
-    def recorded(file: str) -> tuple[str, Baseline]:
+    def recorded(file: str) -> tuple[str, Baseline | str]:
+        """Of a file that fails: which test does."""
         with _taken(free) as copy:
             ran, calls = copy.recorded(file, modules)
         if ran.code != 0:
-            raise BadInput(f"{ran.failed or file} fails without a mutation; mend that first")
+            return file, ran.failed or file
         of = {function: sorted(tests) for function, tests in calls.of.items()}
         return file, Baseline(digests[file], calls.seconds, of)
 
+    failed: list[str] = []
     with screen.progress("test files without a mutation", len(missing)) as meter:
         for done, future in enumerate(
             as_completed(pool.submit(recorded, each) for each in missing)
         ):
-            file, found[file] = future.result()
-            _store(place, found)
+            file, told = future.result()
+            if isinstance(told, str):
+                failed.append(told)
+            else:
+                found[file] = told
+                _store(place, found)
             meter.update(done + 1, file)
+    if failed:
+        raise BadInput(f"{', '.join(failed)} fails without a mutation; mend that first")
     return {file: found[file] for file in digests}
 
 

@@ -45,7 +45,6 @@ from tla_utils.overrides import module_texts
 from tla_utils.stepvalues import (
     FieldOf,
     FunctionOf,
-    Plain,
     RecordOf,
     Scalar,
     SequenceOf,
@@ -260,15 +259,10 @@ def _of_field(field: Field, nodes: tuple[int, ...]) -> Shape:
 
 
 def _of_type(of: Any, nodes: tuple[int, ...]) -> Shape:
-    """What is declared of tuples within tuples does not count, as in the abstraction."""
+    """A member of a tuple is none itself."""
     origin = get_origin(of)
     if origin is Annotated:
         return _of_type(get_args(of)[0], nodes)
-    if origin is tuple:
-        members = [_of_type(each, nodes) for each in get_args(of) if each is not Ellipsis]
-        if len(set(members)) > 1:
-            raise ToolError(f"a recorded value of type {of} has no form in the spec")
-        return SequenceOf(members[0] if members else Plain())
     if origin is Literal or of in (int, str, bool):
         return Scalar()
     if origin in (Union, types.UnionType):
@@ -279,9 +273,9 @@ def _of_type(of: Any, nodes: tuple[int, ...]) -> Shape:
 
 
 def _of_union(several: Sequence[Shape], of: Any) -> Shape:
-    distinct = list(dict.fromkeys(several))
-    if len(distinct) == 1:
-        return distinct[0]
+    first, *more = distinct = list(dict.fromkeys(several))
+    if not more:
+        return first
     tagged = [each for each in distinct if isinstance(each, RecordOf) and each.tag]
     others = [each for each in distinct if each not in tagged]
     if len(others) > 1:

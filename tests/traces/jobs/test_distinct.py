@@ -93,7 +93,7 @@ def test_what_a_worker_remembers_changes_no_class(
     recorded: PartTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered = Classes(Part(recorded)).table()
-    classes.forget()
+    monkeypatch.setattr(classes, "_namers", {})
     monkeypatch.setattr(classes, "RECORDED_LIMIT", 1)
     monkeypatch.setattr(classes, "MEMO_LIMIT", 1)
     assert Classes(Part(recorded)).table() == remembered
