@@ -46,6 +46,7 @@ from kraftcheck.traces.steps.record import (
     Part,
     constants_text,
     decode_step_constants,
+    forget_stored,
     name_of,
 )
 from kraftcheck.traces.steps.slicing import AsRecorded, Relevance, SlicedStep
@@ -304,6 +305,13 @@ class _Namer:
 
 
 _namers: dict[tuple[Path, bool], _Namer] = {}
+
+
+def forget() -> None:
+    """Frees what this process remembers of classes; the next part finds them anew."""
+    _namers.clear()
+    make_room(most=0)
+    forget_stored()
 
 
 class _Class:

@@ -246,6 +246,12 @@ def _has_form(row: Stored, constants: AnyConstants) -> bool:
     return row_has_form(constants, row.value)
 
 
+def forget_stored() -> None:
+    """Frees what this process keeps of rows and inputs."""
+    _stored.cache_clear()
+    _has_form.cache_clear()
+
+
 def name_of(*parts: object) -> bytes:
     """128 bits for a recorded step, of all that it consists of."""
     return blake2b(_encode(parts), digest_size=16).digest()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.partition.messages import DEPOSED
 from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.schema import PartTables
-from kraftcheck.traces.steps import classes
+from kraftcheck.traces.steps import classes, record
 from kraftcheck.traces.steps.classes import Classes
 from kraftcheck.traces.steps.record import Part, constants_text, decode_constants
 from kraftcheck.traces.steps.symmetry import CanonicalStep
@@ -93,7 +93,8 @@ def test_what_a_worker_remembers_changes_no_class(
     recorded: PartTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered = Classes(Part(recorded)).table()
-    monkeypatch.setattr(classes, "_namers", {})
+    classes.forget()
+    assert not record._stored.cache_info().currsize
     monkeypatch.setattr(classes, "RECORDED_LIMIT", 1)
     monkeypatch.setattr(classes, "MEMO_LIMIT", 1)
     assert Classes(Part(recorded)).table() == remembered
