@@ -95,7 +95,9 @@ def main(arguments: Sequence[str]) -> None:
             (histories if verb == "check" else traces)(folder, size)
             for place in options.places:
                 words = [KRAFTCHECK, verb, str(folder), "--quiet"]
-                each = cost(words, folder.parent, VIOLATED, place)
+                # `check` has no --backend: without a master it is the pool.
+                where = "" if (verb, place) == ("check", "pool") else place
+                each = cost(words, folder.parent, VIOLATED, where)
                 first = spent.setdefault((verb, place), (size, each.cpu))
                 further = 1000 * (each.cpu - first[1]) / (size - first[0]) if size > first[0] else 0
                 print(

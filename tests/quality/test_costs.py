@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import files
 from benchmarks._processes import cost
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -33,3 +34,10 @@ def test_a_worker_is_counted_once(tmp_path: Path, lives: int) -> None:
 def test_another_end_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ended with 3"):
         cost([sys.executable, "-c", "exit(3)"], tmp_path)
+
+
+@pytest.mark.slow
+def test_what_files_cost_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """And their wrong lines are found, which is asked of the exit code."""
+    files.main(["check", "--sizes", "2", "4", "--places", "pool"])
+    assert capsys.readouterr().out.count("| `check` |") == 2

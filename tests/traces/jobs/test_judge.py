@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,12 @@ def verdict_of(step: dict[str, Any]) -> StepVerdict:
     if sum_ % 7 == 0:
         return StepVerdict("rejected", f"reason {sum_}")
     return StepVerdict("unknown", "no time") if sum_ % 11 == 0 else StepVerdict("accepted")
+
+
+def test_so_many_jvms_run_side_by_side_as_was_asked() -> None:
+    others = (os.cpu_count() or 1) + 1
+    assert judging._parallel(CheckOptions(parallel=others)) == others
+    assert judging._parallel(CheckOptions()) == others - 1
 
 
 @pytest.mark.parametrize(("chunk", "parallel"), [(10_000, 1), (64, 3), (1, 2)])
