@@ -36,6 +36,7 @@ _METHOD: Final = {
     ".scala": re.compile(r"^  (?:private )?def (\w+)\("),
 }
 _IN_BODY: Final = {".java": re.compile(r"^[+-] {8,}\S"), ".scala": re.compile(r"^[+-] {4,}\S")}
+_NOT_FOUND: Final = "during test discovery"
 _A_TEST: Final = re.compile(r"^    (?:\w+ )*void |^  def .*\): Unit = \{")
 TESTED: Final = sorted(
     path.parent.name for path in FINDS.glob("*/fix.patch") if _TEST.search(path.read_text("utf-8"))
@@ -144,7 +145,10 @@ def _run(classes: Sequence[str], path: Sequence[str], reports: Path, due: frozen
 
 
 def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
-    """Runs test classes, and of names that end in .* all classes of the package."""
+    """Runs test classes, and of names that end in .* all classes of the package.
+
+    Raises ClusterError: no test ran, or a class is not there, on which JUnit fails all tests.
+    """
     words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
     words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
     words += [f"-p={each[:-2]}" if each.endswith(".*") else f"-c={each}" for each in classes]
@@ -157,6 +161,10 @@ def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
     if not found:
         said = " ".join((done.stdout + done.stderr).split())
         raise ClusterError(f"JUnit ran no test of {', '.join(classes)}: {said[:300]}")
+    for case in found:
+        error = case.find("error")
+        if error is not None and _NOT_FOUND in (said := error.get("message", "")):
+            raise ClusterError(f"JUnit: {' '.join(said.split())[:300]}")
     failed = {
         case.get("name", "").partition("(")[0]
         for case in found

@@ -13,6 +13,7 @@ from experiments.changed import compiled as compiled_tests
 from experiments.kafka_tests import jars, run_once
 from kraftcheck.cli import cli
 from kraftcheck.exits import BadInput
+from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.kafka.witness import junit
 from kraftcheck.kafka.witness.junit.written import Wrong
 from kraftcheck.reference.partition.messages import (
@@ -66,6 +67,15 @@ def test_the_test_fails_with_the_fault_and_passes_without(
     without = run_once([fault.test], [str(classes), *jars()], tmp_path / "without")
     assert with_fault.tests == without.tests >= 1
     assert len(with_fault.failed) == 1 and not without.failed
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_a_class_that_is_not_there_is_no_failing_test(tmp_path: Path) -> None:
+    there = "org.apache.kafka.controller.BrokerHeartbeatManagerTest"
+    assert run_once([there], jars(), tmp_path / "there").tests >= 1
+    with pytest.raises(ClusterError, match="NoSuchTest"):
+        run_once([there, "org.apache.kafka.NoSuchTest"], jars(), tmp_path / "not")
 
 
 CONSTANTS = Constants(voters=(1, 2, 3), fetch_max_records=1)
