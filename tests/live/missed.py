@@ -26,6 +26,7 @@ OWN: Final = {
         *("kafka.cluster.AssignmentStateTest", "kafka.server.ReplicaManagerTest"),
         *("kafka.server.ReplicaManagerConcurrencyTest", "kafka.server.BrokerLifecycleManagerTest"),
         *("kafka.server.ReplicaFetcherThreadTest", "kafka.server.AbstractFetcherThreadTest"),
+        "org.apache.kafka.server.replica.ReplicaTest",
     ),
 }
 """Kafka's tests, by what stands in the path of a class; the last ones are those of a broker."""
@@ -168,6 +169,12 @@ FAULTS: Final = [
         "unwaited-member",
         "kafka.cluster.PendingMemberTest",
         "13 of 339",
+    ),
+    Fault(
+        _planted("who has not reached the high watermark is proposed"),
+        "early-member",
+        "kafka.cluster.ReachedWatermarkTest",
+        "0 of 348",
     ),
 ]
 
