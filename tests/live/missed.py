@@ -90,7 +90,7 @@ UNSEEN: Final = [
         "shouldShutDown",
     ),
     Plant(
-        "a leader's older epoch is not refused as such",
+        "an old leader epoch gets the error of another guard",
         f"{_CONTROLLER}/ReplicationControlManager.java",
         "if (partitionData.leaderEpoch() < partition.leaderEpoch) {",
         "if (false) {",
@@ -98,7 +98,7 @@ UNSEEN: Final = [
         "error",
     ),
     Plant(
-        "a broker is told late that it has caught up",
+        "the controller says late that a broker has caught up",
         f"{_CONTROLLER}/ReplicationControlManager.java",
         "isCaughtUp = request.currentMetadataOffset() >= registerBrokerRecordOffset;",
         "isCaughtUp = request.currentMetadataOffset() > registerBrokerRecordOffset;",

@@ -273,9 +273,10 @@ def _of_type(of: Any, nodes: tuple[int, ...]) -> Shape:
 
 
 def _of_union(several: Sequence[Shape], of: Any) -> Shape:
-    first, *more = distinct = list(dict.fromkeys(several))
-    if not more:
-        return first
+    distinct = tuple(dict.fromkeys(several))
+    if len(distinct) == 1:
+        (only,) = distinct
+        return only
     tagged = [each for each in distinct if isinstance(each, RecordOf) and each.tag]
     others = [each for each in distinct if each not in tagged]
     if len(others) > 1:
