@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 
 from tests.kafka.disks.written import Laid, bytes_of, judged, write_lines
 
-GROWS = 1.3
-"""At most, where the log is eight times as long."""
+GROWS = 1.8
+"""At most, where the log is eight times as long. Peaks are some 50 kB; what the interpreter
+keeps for new objects makes up to a third more. Without one of the bounds it is twice or more."""
 
 
 def write_long(folder: Path, batches: int, segments: int) -> None:
@@ -60,8 +62,14 @@ def grows(folder: Path) -> float:
     for name, batches in (("short", 600), ("long", 4800)):
         if not (folder / name).exists():
             write_long(folder / name, batches, 2)
-    judged(folder / "long")  # What is imported, and what the interpreter keeps for new objects.
-    return peak(folder / "long") / peak(folder / "short")
+    # The first call imports, and fills what the interpreter keeps for new objects. A collection
+    # would empty that again, and a peak would be of how lately one was.
+    gc.disable()
+    try:
+        judged(folder / "long")
+        return peak(folder / "long") / peak(folder / "short")
+    finally:
+        gc.enable()
 
 
 def test_memory_does_not_grow_with_the_log(
