@@ -157,8 +157,6 @@ class Course:
         rejected = judgement.numbers(REJECTED)
         witnesses = sorted((runs[number], steps[number], number) for number in rejected)
         asked = [(number, run, step) for run, step, number in witnesses[: self.options.explain]]
-        if not asked:
-            return {}
         options = self.options
         return explain(
             *(self.directory, self.manifest.parts, judgement, asked),

@@ -85,18 +85,13 @@ def judge_histories(scenario: str, runs: pa.Table) -> HistoryTables:
     verdicts: list[pa.Table] = []
     anomalies: list[pa.Table] = []
     promises = promises_of(scenario, runs)
-    # Where one promise allows copies, the checker judges all logs beside it more loosely.
-    loose = np.array([not (p.exactly_once or p.nothing) for p in promises], dtype=np.bool_)
+    # The checker would judge all logs beside one that may have copies more loosely.
+    assert all(p.exactly_once or p.nothing for p in promises), "who retries is idempotent"
+    numbers = ints(runs["run"])
     for number, histories in enumerate(partitions(runs["history"]) if promises else ()):
-        for mask in (loose, ~loose):
-            rows = np.flatnonzero(mask)
-            if not len(rows):
-                continue
-            own = [promises[row] for row in rows.tolist()]
-            found = _assessed(scenario, histories.filter(pa.array(mask)), own)
-            numbers = ints(runs["run"])[rows]
-            verdicts.append(_verdicts(found, numbers, number))
-            anomalies += _anomalies(found, numbers, number)
+        found = _assessed(scenario, histories, promises)
+        verdicts.append(_verdicts(found, numbers, number))
+        anomalies += _anomalies(found, numbers, number)
     return HistoryTables(
         _table(verdicts, VERDICTS, ("run", "partition")),
         _table(anomalies, ANOMALIES, ("run", "partition", "name")),

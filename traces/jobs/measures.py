@@ -152,10 +152,10 @@ class _Timeline:
     def sums(self, change: Ints) -> Ints:
         """The running sum of changes in each thread, from 0."""
         total = np.cumsum(change)
-        return total - (total - change)[self.start][self.of] if len(total) else total
+        return total - (total - change)[self.start][self.of]
 
     def per_thread(self, values: Ints) -> Ints:
-        return np.add.reduceat(values, self.start) if len(values) else values
+        return np.add.reduceat(values, self.start)
 
     def leaderless(self, before: Ints, after: Ints) -> dict[str, Ints]:
         leaders = self.sums(after - before)
@@ -186,7 +186,7 @@ class _Timeline:
 
     def lag(self, before: Ints, after: Ints) -> dict[str, Ints]:
         lag = self.sums(after - before)
-        most = np.maximum.reduceat(lag, self.start) if len(lag) else lag
+        most = np.maximum.reduceat(lag, self.start)
         return {"lag_most": most, "lag_total": self.per_thread(lag * self.lasts)}
 
 

@@ -414,14 +414,12 @@ class Piece:
         self._told: dict[Names, Names] = {}
 
     def form(self, renaming: Renaming) -> bytes:
-        """Its encoding under other names, if a renaming may change it."""
-        if self._key is None:
-            return self.bytes
+        """Its encoding under other names, of one that a renaming may change."""
+        renamed = self._place.renaming
+        assert self._key is not None and renamed is not None, "others are as they are"
         key = self._key(self, renaming)
         known = self._forms.get(key)
         if known is None:
-            renamed = self._place.renaming
-            assert renamed is not None, "others are as they are"
             known = self._forms[key] = self._place.encoded(renamed(renaming, self.value))
         return known
 

@@ -117,6 +117,7 @@ def history(*operations: tuple[str, int, int | None, str]) -> list[dict[str, Any
     ("operations", "stall", "opened"),
     [
         ([], None, False),
+        ([("append", 10, 10, "ok")], 0, False),
         ([("append", 10, 25, "ok")], 15, False),
         # Somebody else's acknowledgement shows that the log takes appends.
         ([("append", 10, None, "indeterminate"), ("append", 30, 50, "ok")], 40, False),

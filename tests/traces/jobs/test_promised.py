@@ -8,7 +8,7 @@ import pytest
 from kraftcheck.reference.clients.promises import Promise, promised
 from kraftcheck.reference.partition.sim.options import promise_of
 from kraftcheck.reference.quorum.sim.family import CONFIGURATION as QUORUM
-from kraftcheck.traces.jobs.promised import promises_of, recorded_configuration
+from kraftcheck.traces.jobs.promised import has_clients, promises_of, recorded_configuration
 from kraftcheck.traces.schema import TraceError
 from tests.traces.jobs.recorded import part
 
@@ -40,6 +40,11 @@ def test_the_options_of_each_scenario_are_read() -> None:
 def test_all_runs_of_a_quorum_are_promised_the_same() -> None:
     runs = part("quorum").tables["runs"]
     assert promises_of("quorum", runs) == [promised(QUORUM)] * runs.num_rows
+
+
+def test_who_sees_neither_a_log_nor_an_object_is_promised_nothing() -> None:
+    assert has_clients("quorum") and has_clients("groups-on-cluster")
+    assert not has_clients("voters")
 
 
 def test_options_that_are_none_of_the_scenario_are_refused() -> None:
