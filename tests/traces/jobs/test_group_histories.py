@@ -58,6 +58,18 @@ def test_nothing_is_told_after_a_third_broker_coordinates() -> None:
     assert sum(told[4]) < sum(told[2]) and sum(map(bool, told[4])) > 15
 
 
+def test_an_object_is_of_the_component_that_its_number_says() -> None:
+    seen = objects_seen("groups")
+    assert seen is not None
+    (model,) = seen
+    for row in simulate_part("groups", 11, 0, 9).tables["runs"].to_pylist():
+        history = objects_of(Path("groups"), row["run"], row["history"], "")
+        keys = {str(each.key) for each in judge_objects(history, seen)}
+        for component, models in enumerate([[model, None], [None, model]]):
+            own = {str(each.key) for each in judge_objects(history, models)}
+            assert own == {key for key in keys if int(key) % 2 == component}
+
+
 @pytest.mark.parametrize(("bug", "anomaly"), SEEN.items())
 def test_a_bug_is_seen_and_the_run_without_it_holds(bug: str, anomaly: str) -> None:
     hunt = hunt_of(known_bug(bug))
