@@ -100,14 +100,16 @@ def is_planted(request: pytest.FixtureRequest) -> bool:
     return bool(request.node.callspec.params["process"])
 
 
+@pytest.mark.parametrize("header", ["true", "false"])
 def test_tools_are_recorded_and_a_broken_broker_is_found(
-    tools: Tools, process: Process, request: pytest.FixtureRequest
+    header: str, tools: Tools, process: Process, request: pytest.FixtureRequest
 ) -> None:
     """An answer is lost and the producer retries: Z58 appends its records twice."""
-    process.cluster.create_topic("t")
-    process.cluster.when("Produce", nth=2, topic="t").do("reset", cut="after")
-    tools.produce("t", own={"batch.size": "200"})
-    tools.consume("t")
+    topic = f"t-{header}"
+    process.cluster.create_topic(topic)
+    process.cluster.when("Produce", nth=2, topic=topic).do("reset", cut="after")
+    tools.produce(topic, own={"batch.size": "200", "kraftcheck.history.header": header})
+    tools.consume(topic)
     report = tools.check()
     if is_planted(request):
         assert report.verdict == "violated"
@@ -115,7 +117,7 @@ def test_tools_are_recorded_and_a_broken_broker_is_found(
         assert found & {"duplicate", "hole"}, found
     else:
         assert report.holds, report
-        assert "not recorded" not in str(report)
+        assert ("not recorded" in str(report)) == (header == "false")
         assert report.documents[0]["operations"] > RECORDS
 
 

@@ -254,12 +254,20 @@ def gaps_in(history: History | Rows, configuration: Configuration) -> bool:
     """Return whether some offsets may have no record of a client.
 
     This is true of the kit's own traces (LeaderChange records), of compacted topics, and of
-    histories with transactions, which end in control records. An operation of several parts with an
-    append counts as a transaction.
+    histories with transactions, which end in control records. Unless the history says whether there
+    are any, an operation of several parts with an append counts as one.
     """
     rows = rows_of(history)
     compacted = configuration.compaction != "none"
     if configuration.transactions or compacted or rows.format == "trace":
         return True
+    if says_no_transactions(rows):
+        return False
     _, of, sizes = np.unique(rows.operation, return_inverse=True, return_counts=True)
     return bool((sizes[of.ravel()] > 1)[rows.f.are("append")].any())
+
+
+def says_no_transactions(rows: Rows) -> bool:
+    """Return whether the history itself says that no producer was transactional."""
+    said = {} if rows.objects is None else rows.objects.configuration
+    return said.get("transactions") is False

@@ -186,7 +186,7 @@ def read(path: Path) -> History:
         unknown[key.rpartition("-")[0]] += len(values)
     omissions = lines.omissions(unknown)
     return msgspec.structs.replace(
-        history, configuration=lines.configuration(), omissions=omissions
+        history, configuration=lines.configuration(unknown.total()), omissions=omissions
     )
 
 
@@ -308,8 +308,12 @@ class _Lines:
     def transactional(self, who: Who) -> bool:
         return self.clients[who].transactional_id is not None
 
-    def configuration(self) -> dict[str, Any]:
-        """What the clients' settings say: of several, the weakest."""
+    def configuration(self, unrecorded: int) -> dict[str, Any]:
+        """What the clients' settings say: of several, the weakest.
+
+        unrecorded: how many records are of unknown producers, which may be transactional. A record
+        that was sent without a name, and not acknowledged, may stand at any offset as well.
+        """
         producers = [each for each in self.clients.values() if each.role == "producer"]
         consumers = [each for each in self.clients.values() if each.role == "consumer"]
         told: dict[str, Any] = {}
@@ -318,7 +322,8 @@ class _Lines:
             told["acks"] = next(each for each in ("0", "1", "all") if each in acks)
             told["idempotence"] = all(_is_idempotent(each) for each in producers)
             told["retries"] = any(each.retries != "0" for each in producers)
-            told["transactions"] = any(each.transactional_id is not None for each in producers)
+        unseen = unrecorded > 0 or any(number > 0 for number in self.open.values())
+        told["transactions"] = unseen or any(map(self.transactional, self.clients))
         if consumers:
             committed = all(each.isolation == "read_committed" for each in consumers)
             told["isolation"] = "read_committed" if committed else "read_uncommitted"

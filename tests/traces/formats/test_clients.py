@@ -153,6 +153,17 @@ def test_without_headers_what_was_read_at_an_acknowledged_offset_is_that_record(
     assert other.verdict == "violated"
 
 
+def test_without_headers_an_offset_without_a_record_is_found(tmp_path: Path) -> None:
+    """Records that share a line are no transaction, whose end would take the offset."""
+    lines = [*BARE, bare(10, 4), acked(0, 12) | {"count": 2}, acked(3, 12) | {"count": 2}]
+    read = got(20, *[(n, None) for n in (0, 1, 3, 4)])
+    report = judged(tmp_path, *lines, read, *ENDS, complete=True)
+    assert report.verdict == "violated" and "hole" in {each.name for each in report.anomalies}
+    assert not report.documents[0].get("transactions")
+    # One that was not acknowledged may stand there.
+    assert judged(tmp_path, *BARE, bare(10, 5), *lines[-2:], read, *ENDS, complete=True).holds
+
+
 def test_without_headers_a_duplicate_is_never_green(tmp_path: Path) -> None:
     """It is violated with headers. A record whose producer heard nothing may be there once."""
     lines = [*BARE, bare(10), acked(0, 12)]
@@ -176,6 +187,15 @@ def test_records_of_unrecorded_producers_are_counted(tmp_path: Path) -> None:
     read = got(20, (0, 0), (1, 1), (2, None), (3, "bbbbbbbbbbbb-7"), (4, "bbbbbbbbbbbb-7"))
     report = judged(tmp_path, *HEADS, *WRITTEN, read, *ENDS, complete=True)
     assert report.holds and "who sent 3 of the records" in str(report)
+
+
+def test_an_unrecorded_producer_may_be_transactional(tmp_path: Path) -> None:
+    """The end of a transaction takes an offset."""
+    read = got(20, (0, 0), (1, 1), (3, None))
+    assert judged(tmp_path, *HEADS, *WRITTEN, read, *ENDS).holds
+    read = got(20, (0, 0), (2, 1))
+    lines = [send(0, 10), acked(0, 12, 0), send(1, 13), acked(2, 15, 1)]
+    assert judged(tmp_path, *HEADS, *lines, read, *ENDS).verdict == "violated"
 
 
 def test_a_copy_in_another_topic_is_no_duplicate(tmp_path: Path) -> None:
