@@ -33,6 +33,7 @@ from kraftcheck.traces.jobs.conform import (
     Conformance,
     ConformOptions,
     conform,
+    read_judged,
 )
 from kraftcheck.traces.jobs.summary import verdict_of
 from kraftcheck.traces.schema import TraceError
@@ -143,6 +144,32 @@ def test_every_class_is_in_the_table_with_its_verdict(judged: Conformance, trace
     assert sorted(set(table["verdict"].to_pylist())) == ["accepted", "rejected"]
     handled = sum(table["count"].to_pylist())
     assert handled == judged.summary["steps"] + judged.summary["first_rows"]
+
+
+@pytest.mark.tlc
+def test_tables_are_read_as_the_summary_says(
+    judged: Conformance, trace: Path, tmp_path: Path
+) -> None:
+    steps = read_judged(trace, JUDGED_STEPS)
+    assert steps is not None and len(steps) == judged.summary["tlc"]["judged"]
+    assert read_judged(tmp_path, JUDGED_STEPS) is None
+    own = Path(shutil.copytree(trace, tmp_path / "own"))
+    with (own / FOLDER / JUDGED_STEPS).open("ab") as table:
+        table.write(b"x")
+    with pytest.raises(TraceError, match=r"steps\.parquet: damaged"):
+        read_judged(own, JUDGED_STEPS)
+
+
+@pytest.mark.tlc
+def test_nothing_is_taken_from_steps_that_other_operators_judge(
+    judged: Conformance, trace: Path, tmp_path: Path
+) -> None:
+    """What other operators look at is not known."""
+    options = dataclasses.replace(ALONE, out=tmp_path / "out", under=lambda frame: frame)
+    own = Path(shutil.copytree(trace, tmp_path / "own"))
+    others = conform(own, options)
+    of = [each.summary["distinct_steps"]["canonical"] for each in (others, judged)]
+    assert of[0] > of[1] and others.verdict == judged.verdict
 
 
 @pytest.mark.slow

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kraftcheck.known_bugs.witnesses import hunt_of, stored
+from kraftcheck.reference.bugs.catalog import bug as known_bug
+from kraftcheck.reference.runner.run import simulate_part
 from kraftcheck.traces.jobs.histories import judge_histories
 from kraftcheck.traces.jobs.smallest import shown
 from kraftcheck.traces.schema import PartTables
@@ -52,3 +55,20 @@ def test_what_breaks_a_promise_is_shown_and_nothing_else(tmp_path: Path) -> None
     other = (run + 1) % RUNS["quorum"]
     assert shown(tmp_path, manifest, other, 0, None) is None
     assert shown(tmp_path, manifest, other, 0, "duplicate") is None
+
+
+def test_of_objects_the_one_that_breaks_its_promise_is_shown(tmp_path: Path) -> None:
+    """Z90: a partition has two owners; the others of its run hold."""
+    hunt, witness = hunt_of(known_bug("Z90")), stored()["Z90"]["histories"]
+    assert hunt is not None
+    of, run = witness.hunt_of(hunt), witness.run
+    tables = simulate_part(of.scenario, of.seed, run, 1, "Z90", {**of.options, "watched": False})
+    begin_trace(tmp_path, Campaign(scenario=of.scenario, seed=of.seed, runs=run + 1, bug="Z90"))
+    write_part(tmp_path, tables)
+    manifest = read_manifest(tmp_path)
+    rows = judge_histories(of.scenario, tables.tables["runs"]).verdicts.to_pylist()
+    assert {row["verdict"] for row in rows} == {"holds", "violated"}
+    for row in rows:
+        found = shown(tmp_path, manifest, run, row["partition"], None)
+        assert (found is not None) == (row["verdict"] == "violated")
+        assert found is None or found.certificate.kind == "server-double-owner"
