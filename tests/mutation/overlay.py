@@ -164,7 +164,7 @@ def _end_session(leader: int) -> None:
 
 
 def _failed(report: Path) -> str:
-    """The first test that did."""
+    """The first test that did, or its file, if that could not be imported."""
     try:
         cases = list(ElementTree.parse(report).iter("testcase"))
     except (OSError, ElementTree.ParseError):
@@ -173,5 +173,6 @@ def _failed(report: Path) -> str:
     for case in cases:
         if case.find("failure") is not None or case.find("error") is not None:
             file = case.get("file", "")
-            return f"{file}::{case.get('name')}" if file else str(case.get("name"))
+            named = f"{file}::{case.get('name')}" if file else str(case.get("name"))
+            return named if case.get("classname") else file
     return ""

@@ -104,3 +104,11 @@ def test_a_limit_is_of_processor_time(tmp_path: Path, ended: bool) -> None:
     with overlay(tmp_path) as copy:
         ran = copy.pytest(["test_it.py"], 3)
     assert (ran.code is None) == ended and ran.failed == ""
+
+
+def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    """Where what is mutated runs at import, no test of the file has a name."""
+    (tmp_path / "test_it.py").write_text("assert False\n", encoding="utf-8")
+    with overlay(tmp_path) as copy:
+        assert copy.pytest(["test_it.py::test_one"]).failed == "test_it.py"
+        assert not copy.passes("test_it.py")

@@ -43,7 +43,7 @@ def test_each_changed_byte_breaks_the_seal(document: bytes) -> None:
         (sealed(b'{"x_version": "2"}'), "x version 2, this kraftcheck reads 2"),
         (b"{}", "x version None, this kraftcheck reads 2"),
         (b"[]", "damaged: Expected `object`"),
-        (b"[" * 100_000, "damaged: "),
+        pytest.param(b"[" * 100_000, "damaged: ", id="deep"),
         (b"\xff", "damaged: "),
         (sealed(b'{"x_version": 2, "a": "no number"}'), "damaged: Expected `int`"),
     ],

@@ -856,7 +856,9 @@ def test_time_by_command(monkeypatch: pytest.MonkeyPatch) -> None:
         process.close()
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b"9" * 10_000, b'{"do":', b"[]"])
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000, b"9" * 10_000, b'{"do":', b"[]"], ids=["deep", "long", "cut", "list"]
+)
 def test_what_is_no_command_is_told_so(line: bytes, tmp_path: Path) -> None:
     served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, print)
     assert served._command(line)["error"]
