@@ -62,7 +62,7 @@ class _Fields(NamedTuple):
 
     def mark(self, item: Any) -> Mark:
         lengths = [
-            len(value) if isinstance(value, tuple) else value if isinstance(value, bool) else None
+            len(value) if isinstance(value, tuple) else None
             for value in [getattr(item, name) for name in self.renamed]
         ]
         return (*(getattr(item, name) for name in self.same), *lengths)
