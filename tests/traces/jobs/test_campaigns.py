@@ -26,10 +26,10 @@ from kraftcheck.traces.jobs import campaigns, ranges
 from kraftcheck.traces.jobs.backends import Pool
 from kraftcheck.traces.jobs.campaigns import Announced, Listener, Options, run_campaign
 from kraftcheck.traces.jobs.plan import Configuration, begin, plan_of, range_runs, read_plan
-from kraftcheck.traces.jobs.simulate import simulated
+from kraftcheck.traces.jobs.simulate import Range, simulated
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.classes import SLIM, merge
-from kraftcheck.traces.store import read_manifest
+from kraftcheck.traces.store import Campaign, read_manifest
 from tests.quality.ladder import find_modules, imports_of
 from tests.traces.jobs.small_campaigns import (
     RUNS,
@@ -141,6 +141,14 @@ def test_a_missing_part_is_named_and_simulated_again_with_consent(
     again = {path.name.split(".")[0] for path in after if before.get(path) != after[path]}
     assert again == {victim.name.split(".")[0], damaged.name.split(".")[0]}
     assert contents(own) == contents(finished / HERE)
+
+
+def test_a_generation_has_the_ranges_among_its_runs() -> None:
+    several = tuple(map(Range, (0, 8, 16), (8, 8, 4)))
+    here, of = Path(), Campaign(scenario="quorum", seed=1, runs=20)
+    work = ranges.Work(here, of, several, (None,) * 3, here, "", here, False)
+    assert [work.between(*runs).ranges for runs in ((0, 8), (8, 20))] == [several[:1], several[1:]]
+    assert len(work.between(8, 20).parts) == 2
 
 
 @pytest.mark.parametrize("fold", [1, 3, 100])
