@@ -44,7 +44,6 @@ from kraftcheck.reference.compaction.keys import written
 from kraftcheck.reference.compaction.messages import (
     AppendBatch,
     CopyBatches,
-    ReadBatch,
     StartCleaning,
 )
 from kraftcheck.reference.compaction.types import (
@@ -405,9 +404,8 @@ class Replicas:
         if isinstance(input, StartCleaning) and input.high_watermark > broker.high_watermark:
             told, has = input.high_watermark, broker.high_watermark
             return f"broker {node} has the high watermark {has}, and its cleaner is told {told}"
-        loaded = isinstance(input, ReadBatch) and after.state == "Loaded"
         same = [each.value for each in after.log] == [each.value for each in broker.log]
-        if (loaded or isinstance(input, StartCleaning)) and not same:
+        if (after.state == "Loaded" or isinstance(input, StartCleaning)) and not same:
             return f"the replica of broker {node} is not its log"
         return ""
 

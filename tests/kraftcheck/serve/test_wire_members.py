@@ -14,6 +14,7 @@ from kraftcheck.kafka.serve.judging import judged
 from kraftcheck.kafka.serve.tape import replayed
 from kraftcheck.kafka.serve.wire_history import WireHistory
 from kraftcheck.kafka.serve.wire_judged import findings
+from kraftcheck.kafka.serve.wire_members import Members
 from kraftcheck.reference.groups.rules import GroupRules
 from tests.kraftcheck.serve.test_groups import (
     Classic,
@@ -184,3 +185,17 @@ def test_a_generation_is_of_its_coordinator(tmp_path: Path) -> None:
         wire.do("join", broker=one.broker)
 
     assert seen(tmp_path / "tape", session)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("tenure", "invoked", "late"), [(1, 11, True), (1, 9, False), (2, 11, False)]
+)
+def test_who_has_the_old_id_may_have_asked_before(tenure: int, invoked: int, late: bool) -> None:
+    """Or asks a coordinator of another tenure, which does not know of the new one."""
+    members = Members()
+    group = members._group("g")
+    group.instances |= {"old": "i", "new": "i"}
+    group.places["i"] = ("new", 1, 10)
+    asked = {"generation_id": 1, "member_id": "old"}
+    said = members._is_well(group, tenure, asked, invoked, "Heartbeat")
+    assert ("had taken its place" in said) == late
