@@ -204,7 +204,7 @@ class Matcher:
         if [start] != self.dump.initial:
             raise ToolError("the reference does not begin in the model's one initial state")
         spent_of = {piece: spent for spent, piece in self._spent_pieces.items()}
-        front, seen = [start], {start}
+        front, seen = [start], {start, ABSENT}
         for at, number in enumerate(front):
             if at % LOOK_EVERY == 0:
                 look(at, len(self.moves.source))
@@ -213,7 +213,7 @@ class Matcher:
                 self.moves.source.append(number)
                 self.moves.target.append(target)
                 self.moves.step.append(step)
-                if target != ABSENT and target not in seen:
+                if target not in seen:
                     seen.add(target)
                     front.append(target)
                     spent_of[self.states[target][2]] = spent
