@@ -236,8 +236,7 @@ class Assessment:
         found = np.zeros(self.found.batch.segments, np.int64)
         if self.complete is False or self.level is not None:
             return found
-        names = (UNREAD,) if self.complete else (UNSEEN, UNREAD)
-        found += sum(self.anomalies.counts(name) for name in names)
+        found += self.anomalies.counts(UNSEEN) + self.anomalies.counts(UNREAD)
         for segment in np.flatnonzero(found).tolist():
             if self.promises[segment].allows(UNSEEN):
                 found[segment] = 0

@@ -138,7 +138,7 @@ def records_of(
         a_end=work.a_end,
         r_begin=work.r_begin,
         r_end=work.r_end,
-        spare=work.live & (work.a.offset < 0) if work.at_least_once else work.unseen(),
+        spare=work.a.offset < 0 if work.at_least_once else work.unseen(),
         ambiguous=work.ambiguous,
         e_read=work.e_read,
         e_slot=work.e_slot,

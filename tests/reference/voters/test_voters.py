@@ -18,8 +18,9 @@ from kraftcheck.reference.quorum.messages import (
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.reference.voters.handlers import VoterHandlers
 from kraftcheck.reference.voters.messages import FetchResponse, Input, RemoveVoter
+from kraftcheck.reference.voters.properties import no_illegal_join
 from kraftcheck.reference.voters.protocol import VOTERS
-from kraftcheck.reference.voters.types import VoterRow, VotersEntry, VotersLog
+from kraftcheck.reference.voters.types import Heard, VoterRow, VotersEntry, VotersLog
 from tests.reference.voters.plants import (
     LOG,
     OPENED,
@@ -51,6 +52,17 @@ def test_a_removed_leader_leaves_in_the_step_that_commits_it() -> None:
     assert both.row.role == "Resigned" and both.row.change == -1
     told = {m.destination for m in both.sent if isinstance(m, EndQuorumEpochRequest)}
     assert told == {2, 3}
+
+
+def test_a_leader_upgrades_only_after_it_has_heard_every_voter() -> None:
+    """What the first record of voters says of their listeners, they have told it."""
+    older, first = replace(THREE, kraft_version=0), (OPENED, voters(*THREE.first_voters))
+    others = [n for n in THREE.first_voters if n != 1]
+    for heard in ([], others):
+        was = leading((OPENED,), 1, heard=tuple([Heard(n, moved=False) for n in heard]))
+        said = no_illegal_join(older, {1: was}, {1: leading(first, 1)})
+        unheard = f"leader 1 upgrades, and has not heard of {others}"
+        assert said == (None if heard else unheard)
 
 
 def answer(request: FetchRequest, records: VotersLog, diverging: EpochEnd) -> FetchResponse:

@@ -55,6 +55,14 @@ def test_the_newest_record_of_each_key_survives() -> None:
         assert verdict(*LOST, compaction=compaction) == expected
 
 
+def test_an_append_whose_place_nobody_knows_may_have_replaced_a_record() -> None:
+    lost = call("append", 20, None, ("b", 2))
+    calls = (call("append", 30, 35, C1, 3), call("fetch", 40, 45, 0, ((0, A1), (3, C1))))
+    assert verdict(*wrote(A1, B1), lost, *calls, complete=False) == UNKNOWN
+    other = call("append", 20, None, ("c", 2))
+    assert verdict(*wrote(A1, B1), other, *calls, complete=False) == VIOLATED
+
+
 def test_a_record_goes_only_after_what_replaced_it_has_come() -> None:
     early = call("fetch", 20, 25, 0, ((1, B1),))
     for begun, expected in ((15, HOLDS), (60, VIOLATED)):

@@ -25,13 +25,19 @@ from tests.traces.checkers.log_world import (
     log_history,
 )
 from tests.traces.checkers.slow_logs import explained
-from tests.traces.checkers.valid_logs import FALSE, FOUND, HARMLESS, MISSED, report, tally
+from tests.traces.checkers.valid_logs import FALSE, FOUND, HARMLESS, MISSED, judged, report, tally
 
 EACH = 4
 
 
 def setting(level: str, fault: str) -> Setting:
     return next(s for s in SETTINGS if (s.level, s.fault) == (level, fault))
+
+
+def test_the_last_offset_of_all_may_be_the_end_of_a_transaction() -> None:
+    """A fetch was told of it, behind all records."""
+    moved = setting("read committed", "moved")
+    assert judged(moved, [log_history(moved, 6, 7)]) == [HOLDS]
 
 
 def test_valid_logs_hold_and_what_is_changed_is_found_or_harmless() -> None:

@@ -144,8 +144,8 @@ def implied(anomaly: str) -> frozenset[str]:
         name = stack.pop()
         wider = set(SPECIAL_CASE_OF.get(name, ()))
         for variant in VARIANTS:
-            base = name.removesuffix(variant) if variant else name
-            if base in _CYCLES[:-1] and f"{base}{variant}" == name:
+            base = name.removesuffix(variant)
+            if base in _CYCLES[:-1]:
                 wider.add(f"{_CYCLES[_CYCLES.index(base) + 1]}{variant}")
         stack += wider - found
         found |= wider
