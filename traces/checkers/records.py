@@ -62,8 +62,8 @@ class Records(NamedTuple):
     r_begin: Ints
     r_end: Ints
     spare: Flags
-    """Appends whose record was not seen (at least once, whose offset was not told: what was seen
-    may be a copy).
+    """Appends whose record was not seen (at least once, whose offset was not told, the failed ones
+    among them: what was seen may be a copy).
     """
     ambiguous: Flags
     """Segments in which owners had to be guessed; windows there are as wide as any guess makes

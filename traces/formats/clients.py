@@ -311,8 +311,9 @@ class _Lines:
     def configuration(self, unrecorded: int) -> dict[str, Any]:
         """What the clients' settings say: of several, the weakest.
 
-        unrecorded: how many records are of unknown producers, which may be transactional. A record
-        that was sent without a name, and not acknowledged, may stand at any offset as well.
+        That there are no transactions is said only where nothing else can take an offset: no record
+        of an unknown producer (unrecorded: how many there are), and none that was sent without a
+        name and not acknowledged.
         """
         producers = [each for each in self.clients.values() if each.role == "producer"]
         consumers = [each for each in self.clients.values() if each.role == "consumer"]
@@ -322,8 +323,10 @@ class _Lines:
             told["acks"] = next(each for each in ("0", "1", "all") if each in acks)
             told["idempotence"] = all(_is_idempotent(each) for each in producers)
             told["retries"] = any(each.retries != "0" for each in producers)
+        transactional = any(map(self.transactional, self.clients))
         unseen = unrecorded > 0 or any(number > 0 for number in self.open.values())
-        told["transactions"] = unseen or any(map(self.transactional, self.clients))
+        if transactional or not unseen:
+            told["transactions"] = transactional
         if consumers:
             committed = all(each.isolation == "read_committed" for each in consumers)
             told["isolation"] = "read_committed" if committed else "read_uncommitted"
