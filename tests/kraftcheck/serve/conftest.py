@@ -20,6 +20,7 @@ def process() -> Iterator[Process]:
 def cluster(process: Process) -> Iterator[Cluster]:
     """What no client here may do: ask for what is not served, or find a rule broken."""
     yield process.cluster
-    assert process.cluster.describe()["unserved"] == []
+    unserved = process.cluster.describe()["unserved"]
     verdict = process.cluster.end()
+    assert unserved == []
     assert verdict.verdict == "holds", str(verdict)
