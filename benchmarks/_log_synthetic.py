@@ -146,7 +146,7 @@ def part(batch: LogBatch, first: int, last: int) -> LogBatch:
     begin, end = r.splits[since], r.splits[until]
     told = [r.splits[since : until + 1] - begin, r.offsets[begin:end], r.values[begin:end]]
     reads: list[Any] = [column[since:until] for column in r[1:11]]
-    appends: list[Any] = [column[low:high] for column in a[1:]]
+    appends: list[Any] = [None if column is None else column[low:high] for column in a[1:]]
     to = None if r.to is None else r.to[since:until]
     return LogBatch(
         last - first,

@@ -149,7 +149,9 @@ class Operation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     isolation: str | None = None
     """Of a fetch: one of ISOLATIONS, where it was told."""
     mark: str | None = None
-    """What the group's own log says of it: the member's id (of callbacks), a commit's metadata."""
+    """What the group's own log says of it: the member's id (of callbacks), a commit's metadata. Of
+    an append: the producer, which sends in order although several of its appends overlap.
+    """
 
     def __post_init__(self) -> None:
         argument, result = typed(self.argument), typed(self.result)

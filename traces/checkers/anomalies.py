@@ -40,7 +40,7 @@ JEPSEN: Final[dict[str, str]] = {
     "nonmonotonic-poll": "a consumer's poll began at or before the end of its last one",
     "poll-skip": "a consumer's poll began after the next record or the requested offset,"
     " or ended after a record that it did not show",
-    "nonmonotonic-send": "a process' append is before one of its earlier appends",
+    "nonmonotonic-send": "a process' (or a mark's) append is before one of its earlier appends",
     "int-nonmonotonic-send": "within an operation, an append is before an earlier one",
     "int-send-skip": "within an operation, other records are between two appends",
     "unseen": "a record was acknowledged, and nobody ever read it",
@@ -229,7 +229,7 @@ _SENTENCES: Final = {
     "over records in between",
     "int-nonmonotonic-poll": "one operation read offset {offset} after offset {other}",
     "nonmonotonic-send": "an append stands at offset {offset}, and an earlier one of the same "
-    "process at offset {other}",
+    "process or producer at offset {other}",
     "int-nonmonotonic-send": "an operation's append stands at offset {offset}, and an earlier one "
     "of the same operation at offset {other}",
     "session-regress": "the process knew from the first of these that the log was longer than the "

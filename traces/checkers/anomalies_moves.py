@@ -6,7 +6,8 @@ not known the distance counts as 1. Definitions: jepsen.tests.kafka (docs/refere
 Places).
 
     int-...   within one operation: between records of a fetch, or of its fetches
-    others    between a process' operations; a consumer's only while it keeps the partition
+    others    between a process' operations; a consumer's only while it keeps the partition, and
+              appends of one mark as well, although they overlap
 
 A fetch that says where it begins goes where it was sent: what it skips from there on is the log
 checker's to say. Fetches of one operation are compared as different operations when the consumer
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kraftcheck.traces.checkers.columns import (
+    BY_MARK,
     DID,
     FAILED,
     FETCH,
@@ -141,22 +143,26 @@ def _last(rows: Ints, counts: Flags, follows: Flags) -> Ints:
 
 
 def _sends(batch: LogBatch, order: VersionOrder) -> tuple[_Moves, _Moves]:
-    appends = batch.appends
-    ordered = by_process(appends.segment, appends.process, appends.operation)
-    return (
-        _send_moves(batch, order, ordered, together=True),
-        _send_moves(batch, order, ordered[appends.outcome[ordered] != FAILED], together=False),
-    )
+    appends, process = batch.appends, batch.appends.process
+    ordered = by_process(appends.segment, process, appends.operation)
+    inside = _send_moves(batch, order, ordered, process, together=True)
+    kept = appends.outcome != FAILED
+    if appends.producer is not None:
+        process = appends.producer
+        ordered = by_process(appends.segment, process, appends.operation)
+        # One of unknown place hides no other from those beside it.
+        kept &= (process > BY_MARK) | (order.append_place != NOWHERE)
+    return inside, _send_moves(batch, order, ordered[kept[ordered]], process, together=False)
 
 
-def _send_moves(batch: LogBatch, order: VersionOrder, rows: Ints, *, together: bool) -> _Moves:
-    """Between neighbours of one process, within one operation or not."""
+def _send_moves(
+    batch: LogBatch, order: VersionOrder, rows: Ints, process: Ints, *, together: bool
+) -> _Moves:
+    """Between neighbours of one process (of each append), within one operation or not."""
     appends = batch.appends
     one, two = rows[:-1], rows[1:]
     same = (appends.group[one] == appends.group[two]) & (appends.group[two] >= 0)
-    ours = (appends.process[one] == appends.process[two]) & (
-        appends.segment[one] == appends.segment[two]
-    )
+    ours = (process[one] == process[two]) & (appends.segment[one] == appends.segment[two])
     kept = ours & (same if together else ~same)
     one, two = one[kept], two[kept]
     return _Moves(

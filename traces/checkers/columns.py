@@ -55,6 +55,7 @@ Flags = NDArray[np.bool_]
 BATCH_MAX: Final = 1 << 17
 """Operations that are judged at once, where they are of several partitions: memory follows it."""
 UNKNOWN: Final = -1
+BY_MARK: Final = -1
 CODES: Final = {OK: 0, FAIL: 1, INDETERMINATE: 2}
 DID: Final = 0
 FAILED: Final = 1
@@ -82,6 +83,10 @@ class Appends(NamedTuple):
     """Its `index` in the history."""
     group: Ints
     """The client's operation that it is a part of (negative: alone)."""
+    producer: Ints | None = None
+    """Whose appends keep their order: what a mark says, else the process, from BY_MARK down and
+    from 0 up. None: no append has a mark.
+    """
 
 
 class Reads(NamedTuple):
@@ -142,7 +147,7 @@ def check_batch(batch: LogBatch) -> None:
     if batch.segments < 1 or len(batch.operations) != batch.segments:
         raise ValueError("a batch without partitions, or with operations of others")
     appends, reads = batch.appends, batch.reads
-    for name, columns in (("appends", appends), ("reads", reads[:11])):
+    for name, columns in (("appends", appends[:9]), ("reads", reads[:11])):
         if len({len(column) for column in columns}) != 1:
             raise ValueError(f"columns of {name} differ in length")
     for segment in (appends.segment, reads.segment):
@@ -153,8 +158,9 @@ def check_batch(batch: LogBatch) -> None:
     splits = reads.splits
     if len(splits) != len(reads.segment) + 1 or splits[0] or splits[-1] != len(reads.offsets):
         raise ValueError("splits do not cut the records of reads")
-    if reads.to is not None and len(reads.to) != len(reads.segment):
-        raise ValueError("columns of reads differ in length")
+    for more, rows in ((reads.to, reads.segment), (appends.producer, appends.segment)):
+        if more is not None and len(more) != len(rows):
+            raise ValueError("columns of appends or reads differ in length")
     if (splits[1:] < splits[:-1]).any() or len(reads.offsets) != len(reads.values):
         raise ValueError("splits go back, or offsets and values differ in number")
 
@@ -269,6 +275,7 @@ def _batch_of(rows: Rows) -> LogBatch:
     appends = Appends(
         *(segment[is_append], rows.process[a], rows.invoked[a], ended[a], value[: len(a)]),
         *(np.where(known, rows.offset[a], UNKNOWN), outcome[a], index[a], group[a]),
+        producer=_producers(rows, a),
     )
     reads = Reads(
         *(of, rows.process[r], session, rows.invoked[r], ended[r]),
@@ -278,6 +285,13 @@ def _batch_of(rows: Rows) -> LogBatch:
     )
     counted = np.bincount(segment, minlength=len(keys)).astype(np.int64)
     return LogBatch(len(keys), counted, appends, reads, tuple(labels), values)
+
+
+def _producers(rows: Rows, appends: Ints) -> Ints | None:
+    marks, process = rows.mark.codes[appends], rows.process[appends]
+    if (marks == NULL).all():
+        return None
+    return np.where(marks == NULL, process - int(process.min()), BY_MARK - marks)
 
 
 def _kinds(rows: Rows, reads: Ints) -> Codes:

@@ -6,8 +6,9 @@ A JSON object a line, in the order of one thread for each JVM; several JVMs may 
                          open; the state `failed` says that nothing more could be written
     client, close        a producer or a consumer, with the settings that promises depend on
     send                 before a record is sent: its id, which the record carries in a header,
-                         unless its producer has the setting header=false; `count` records whose
-                         ids follow each other may share a line, and so may their acknowledgements
+                         unless its producer has the setting header=false, and the thread that
+                         sends it; `count` records whose ids follow each other may share a line, and
+                         so may their acknowledgements
     acked, failed        what became of a send; clients of 4.0 and earlier do not tell the id
     read                 what a poll returned of a partition: offsets and ids
     committed            offsets that a consumer committed; not judged
@@ -23,6 +24,8 @@ nothing is found that may not have been, and what is missing is said.
 * A producer with header=false names no record. What was read at an offset that was acknowledged to
   it is taken for its record; more records than were sent make the verdict unknown, since they may
   be duplicates.
+* What one thread sends with one producer has the order of the lines. Of two threads, or where lines
+  name none, nobody knows which was first.
 * The end of a transaction is not seen, so an acknowledged record of a transactional producer may be
   visible or not.
 * A poll began after the one before it, and a fetch at its first record.
@@ -109,6 +112,7 @@ class _Send(_OfClient, tag="send"):
     id: str | None = None
     partition: int | None = None
     count: int = 1
+    thread: int | None = None
 
 
 class _Acked(_OfClient, tag="acked"):
@@ -156,7 +160,10 @@ Who = tuple[str, int]
 
 
 class _Append(NamedTuple):
-    """What is known of a record in the end."""
+    """What is known of a record in the end.
+
+    thread: of the producer that sent it. None: that is not known.
+    """
 
     line: int
     who: Who
@@ -167,6 +174,7 @@ class _Append(NamedTuple):
     offset: int | None
     """None: it is not known to be in the log."""
     error: str | None
+    thread: int | None = None
 
 
 def claims(head: bytes) -> bool:
@@ -207,6 +215,8 @@ class _Lines:
         self.open: Counter[str] = Counter()
         """By topic, how many records without a header were sent and not acknowledged."""
         self.errors: dict[str, _Failed] = {}
+        self.threadless = False
+        """Whether some send does not name its thread."""
         self.reads: dict[Who, list[tuple[int, _Read]]] = defaultdict(list)
         for line, part in lines_of(text, path):
             if part.strip():
@@ -267,6 +277,7 @@ class _Lines:
                 if name in self.sends:
                     raise HistoryError(self.path, line, f"{name} is sent twice")
                 self.sends[name] = line, each
+                self.threadless |= each.thread is None
         elif isinstance(each, _Acked):
             names = self._names(line, each)
             for at, name in enumerate(names):
@@ -361,6 +372,8 @@ class _Lines:
             told.append(
                 f"the last requests of {_jvms(len(cut - self.failed))}, killed or with clients open"
             )
+        if self.threadless:
+            told.append("which thread sent a record, so a producer's order is not judged")
         if unknown := sum(unrecorded.values()):
             told.append(f"who sent {unknown:,} of the records that were read")
         if any(map(self.transactional, self.clients)):
@@ -478,13 +491,13 @@ class _Known:
             if partition is None:
                 continue  # It was neither acknowledged nor read.
             key = _key(sent.topic, partition)
+            end, offset, error = None, None, None
             if ack is None or self.lines.transactional(who):
                 failed = self.lines.errors.get(name)
                 error = failed.error if failed else None
-                yield _Append(line, who, name, key, sent.time, None, None, error)
             else:
-                offset = ack[1].offset if ack[1].offset >= 0 else None
-                yield _Append(line, who, name, key, sent.time, ack[1].time, offset, None)
+                end, offset = ack[1].time, ack[1].offset if ack[1].offset >= 0 else None
+            yield _Append(line, who, name, key, sent.time, end, offset, error, sent.thread)
 
 
 # -- Events
@@ -520,6 +533,8 @@ def _placed(known: _Known) -> Iterator[_Placed]:
         process = _lane(lanes[append.who], append, processes)
         sends = [["send", each.key, each.value] for each in (append, *others)]
         asked = {"process": process, "f": "send", "value": sends}
+        if append.thread is not None:
+            asked["mark"] = "{}-{} of thread {}".format(*append.who, append.thread)
         yield _Placed(append.begin, 0, append.line, {**asked, "type": "invoke"})
         if append.end is not None:
             got = [["send", each.key, [each.offset, each.value]] for each in (append, *others)]

@@ -201,7 +201,7 @@ def _acknowledged(path: str, call: Call) -> Iterator[Part]:
 
 
 def mark_of(path: str, call: Call) -> str | None:
-    """What the log of the group says of a member's operation."""
+    """What the log of the group says of a member's operation, or who the producer is."""
     said = _said(call, "mark")
     if said is not None and not isinstance(said, str):
         raise refuse(path, call, f"mark is {shown(said)}, not a string")

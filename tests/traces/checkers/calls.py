@@ -86,7 +86,10 @@ def together(*batches: LogBatch) -> LogBatch:
     values: list[Any] = []
     for each in batches:
         a, r = each.appends, each.reads
-        appends.append(a._replace(segment=a.segment + segment, value=a.value + len(values)))
+        producer = a.process if a.producer is None else a.producer
+        appends.append(
+            a._replace(segment=a.segment + segment, value=a.value + len(values), producer=producer)
+        )
         reads.append(
             r._replace(
                 segment=r.segment + segment,

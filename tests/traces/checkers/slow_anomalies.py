@@ -185,10 +185,11 @@ class Log:
                 last[each.process] = each
 
     def sends_at_fault(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        last: dict[int, Operation] = {}
+        last: dict[int | str, Operation] = {}
         before: dict[int, Operation] = {}
         for each in self.appends:
-            previous, other = before.get(each.process), last.get(each.process)
+            who = each.process if each.mark is None else each.mark
+            previous, other = before.get(each.process), last.get(who)
             if previous is not None and previous.group == each.group:
                 yield from self.moved(
                     self.place(previous),
@@ -205,5 +206,5 @@ class Log:
                 )
                 yield from (one for one in found if one[0])
             before[each.process] = each
-            if each.outcome != FAIL:
-                last[each.process] = each
+            if each.outcome != FAIL and (each.mark is None or self.place(each) is not None):
+                last[who] = each

@@ -25,7 +25,7 @@ def head(jvm: str, role: str, machine: str = "m", **settings: str) -> list[dict[
 
 
 def send(number: int, time: int, **more: Any) -> dict[str, Any]:
-    told = {"event": "send", "jvm": P, "client": 0, "time": time, "topic": "t"}
+    told = {"event": "send", "jvm": P, "client": 0, "time": time, "topic": "t", "thread": 1}
     return {**told, "id": f"{P}-{number}", **more}
 
 
@@ -90,6 +90,38 @@ def test_another_record_at_an_acknowledged_offset_is_found(tmp_path: Path) -> No
     assert report.verdict == "violated"
 
 
+@pytest.mark.parametrize(
+    ("settings", "threads", "verdict"),
+    [
+        ({}, (1, 1), "violated"),
+        ({"transactional_id": "x"}, (1, 1), "violated"),
+        # A retry may pass what was sent after it.
+        ({"idempotence": "false", "retries": "3"}, (1, 1), "holds"),
+        ({"idempotence": "false", "retries": "0"}, (1, 1), "violated"),
+        ({}, (1, 2), "holds"),
+        ({}, (1, None), "holds"),
+    ],
+)
+def test_what_a_thread_sends_keeps_its_order(
+    tmp_path: Path, settings: dict[str, str], threads: tuple[int | None, ...], verdict: str
+) -> None:
+    sends = [send(at, 10 + at, thread=each, partition=0) for at, each in enumerate(threads)]
+    heads = [*head(P, "producer", **settings), *head(C, "consumer")]
+    lines = [*heads, *sends, acked(1, 20, 0), acked(0, 21, 1), got(30, (0, 1), (1, 0)), *ENDS]
+    report = judged(tmp_path, *lines, complete=True, faults="clean")
+    assert report.verdict == verdict
+    assert ("a producer's order is not judged" in str(report)) == (None in threads)
+    wrong = {each.name for each in report.anomalies if not each.allowed}
+    assert wrong == ({"nonmonotonic-send"} if verdict == "violated" else set())
+
+
+def test_what_stands_nowhere_hides_no_disorder(tmp_path: Path) -> None:
+    sends = [send(at, 10 + at, partition=0) for at in range(3)]
+    read = got(30, (0, 2), (1, 0))
+    report = judged(tmp_path, *HEADS, *sends, acked(1, 20, 0), acked(0, 21, 2), read, *ENDS)
+    assert "nonmonotonic-send" in {each.name for each in report.anomalies}
+
+
 def test_one_line_may_be_about_many_records(tmp_path: Path) -> None:
     """As if each had a line: a lost one among them is found."""
     lines = [send(0, 10, count=3), acked(0, 12, 0) | {"count": 3}]
@@ -108,7 +140,7 @@ def test_one_line_may_be_about_many_records(tmp_path: Path) -> None:
 
 
 def test_an_acknowledgement_without_an_id_is_of_the_record_at_its_offset(tmp_path: Path) -> None:
-    lines = [send(0, 10), send(1, 11), acked(0, 12), acked(1, 15)]
+    lines = [send(0, 10), send(1, 11, thread=2), acked(0, 12), acked(1, 15)]
     found = operations(tmp_path, *HEADS, *lines, got(20, (0, 1), (1, 0)), *ENDS)
     appends = {each.argument: each for each in found if each.f == "append"}
     assert appends[f"{P}-1"].result == 0 and appends[f"{P}-0"].result == 1

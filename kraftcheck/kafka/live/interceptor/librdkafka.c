@@ -233,7 +233,7 @@ static rd_kafka_resp_err_t on_send(rd_kafka_t *rk, rd_kafka_message_t *record, v
     rd_kafka_headers_t *headers;
     uint64_t number = __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
     uint8_t value[ID_MOST];
-    char partition[40], name[64] = "";
+    char partition[40], name[96] = "";
     int size = ID + 1;
     while (size < ID_MOST && number >> 8 * (size - ID) != 0) {
         size++;
@@ -243,7 +243,8 @@ static rd_kafka_resp_err_t on_send(rd_kafka_t *rk, rd_kafka_message_t *record, v
     }
     place(partition, record);
     if (header) {
-        sprintf(name, "\"id\":\"%08" PRIx64 "-%" PRIu64 "\",", process, number);
+        sprintf(name, "\"id\":\"%08" PRIx64 "-%" PRIu64 "\",\"thread\":%" PRIu64 ",", process, number,
+            (uint64_t) pthread_self());
     }
     bool there = put(client, "send", ",%s\"topic\":\"%s\"%s", name, rd_kafka_topic_name(record->rkt),
         partition);

@@ -171,6 +171,8 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         private final String topic;
         private final int partition;
         private final long offset;
+        /** What one thread sends with one producer keeps its order. */
+        private final long thread = Thread.currentThread().getId();
 
         // Guarded by runs.
         private long end;
@@ -188,6 +190,7 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
         /** Takes the next record, if one line can say both. */
         boolean takes(long next, String where, int part, long at) {
             if (closed || part != partition
+                    || isSend() && thread != Thread.currentThread().getId()
                     || next != (counter == RecordId.NONE ? RecordId.NONE : counter + count)
                     || at != (offset < 0 ? offset : offset + count)
                     || !where.equals(topic)) {
@@ -220,6 +223,8 @@ public final class ProducerRecorder implements ProducerInterceptor<Object, Objec
             place(line, counter, topic, partition);
             if (!isSend()) {
                 line.raw(",\"offset\":").number(offset == NO_OFFSET ? -1 : offset);
+            } else if (counter != RecordId.NONE) {
+                line.raw(",\"thread\":").number(thread);
             }
             if (count > 1) {
                 line.raw(",\"count\":").number(count);

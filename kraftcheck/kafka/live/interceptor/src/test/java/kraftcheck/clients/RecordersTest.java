@@ -180,6 +180,22 @@ class RecordersTest {
     }
 
     @Test
+    void aLineIsOfOneThread() throws Exception {
+        ProducerRecorder producer = producer(settings("i"));
+        for (int at = 0; at < 3; at++) {
+            producer.onSend(record());
+            Thread other = new Thread(() -> producer.onSend(record()));
+            other.start();
+            other.join();
+        }
+        producer.close();
+        assertEquals(6, count("i", "send"));
+        assertEquals(6, records("i", "send"));
+        String own = "\"thread\":" + Thread.currentThread().getId() + "}";
+        assertEquals(3, lines("i").stream().filter(line -> line.endsWith(own)).count());
+    }
+
+    @Test
     void whatFindsNoRoomIsDroppedAndCounted() throws Exception {
         Map<String, Object> settings = settings("c");
         settings.put(Recorder.BUFFER, "4");
