@@ -181,6 +181,10 @@ class Omissions(msgspec.Struct, frozen=True, kw_only=True):
     """What is missing that should be there: without it nothing holds, at most it is unknown."""
     reads: bool = False
     """Whether reads may be missing, so that an acknowledged record may have been read."""
+    offsets: bool = False
+    """Whether offsets may be of what is not recorded: of other producers, and of the ends of their
+    transactions.
+    """
     told: tuple[str, ...] = ()
     """What such a recorder cannot see, for the reader of the verdict."""
 

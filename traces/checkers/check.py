@@ -133,8 +133,7 @@ def check_log(
             complete = False
         rows = as_fetches(rows)
     once, logs, transactions = rows, rows, None
-    # Columns without gaps have no transactions either.
-    if gaps or not (rows.objects is None or log.says_no_transactions(rows)):
+    if rows.objects is not None or gaps:  # Only histories with gaps have transactions.
         told = history_of(rows)
         operations = proven(ended_once(told))
         once = rows if operations is told else rows_of(operations)

@@ -253,21 +253,15 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
 def gaps_in(history: History | Rows, configuration: Configuration) -> bool:
     """Return whether some offsets may have no record of a client.
 
-    This is true of the kit's own traces (LeaderChange records), of compacted topics, and of
-    histories with transactions, which end in control records. Unless the history says whether there
-    are any, an operation of several parts with an append counts as one.
+    This is true of the kit's own traces (LeaderChange records), of compacted topics, of histories
+    with transactions, which end in control records, and of those that say so. An operation of
+    several parts with an append counts as a transaction.
     """
     rows = rows_of(history)
     compacted = configuration.compaction != "none"
     if configuration.transactions or compacted or rows.format == "trace":
         return True
-    if says_no_transactions(rows):
-        return False
+    if rows.objects is not None and rows.objects.omissions.offsets:
+        return True
     _, of, sizes = np.unique(rows.operation, return_inverse=True, return_counts=True)
     return bool((sizes[of.ravel()] > 1)[rows.f.are("append")].any())
-
-
-def says_no_transactions(rows: Rows) -> bool:
-    """Return whether the history itself says that no producer was transactional."""
-    said = {} if rows.objects is None else rows.objects.configuration
-    return said.get("transactions") is False

@@ -194,7 +194,7 @@ def read(path: Path) -> History:
         unknown[key.rpartition("-")[0]] += len(values)
     omissions = lines.omissions(unknown)
     return msgspec.structs.replace(
-        history, configuration=lines.configuration(unknown.total()), omissions=omissions
+        history, configuration=lines.configuration(), omissions=omissions
     )
 
 
@@ -319,13 +319,8 @@ class _Lines:
     def transactional(self, who: Who) -> bool:
         return self.clients[who].transactional_id is not None
 
-    def configuration(self, unrecorded: int) -> dict[str, Any]:
-        """What the clients' settings say: of several, the weakest.
-
-        That there are no transactions is said only where nothing else can take an offset: no record
-        of an unknown producer (unrecorded: how many there are), and none that was sent without a
-        name and not acknowledged.
-        """
+    def configuration(self) -> dict[str, Any]:
+        """What the clients' settings say: of several, the weakest."""
         producers = [each for each in self.clients.values() if each.role == "producer"]
         consumers = [each for each in self.clients.values() if each.role == "consumer"]
         told: dict[str, Any] = {}
@@ -334,10 +329,7 @@ class _Lines:
             told["acks"] = next(each for each in ("0", "1", "all") if each in acks)
             told["idempotence"] = all(_is_idempotent(each) for each in producers)
             told["retries"] = any(each.retries != "0" for each in producers)
-        transactional = any(map(self.transactional, self.clients))
-        unseen = unrecorded > 0 or any(number > 0 for number in self.open.values())
-        if transactional or not unseen:
-            told["transactions"] = transactional
+        told["transactions"] = any(map(self.transactional, self.clients))
         if consumers:
             committed = all(each.isolation == "read_committed" for each in consumers)
             told["isolation"] = "read_committed" if committed else "read_uncommitted"
@@ -381,6 +373,7 @@ class _Lines:
         return Omissions(
             dropped="; ".join(dropped),
             reads=bool(self.dropped or self.failed or cut & reading),
+            offsets=any(each > 0 for each in (*unrecorded.values(), *self.open.values())),
             told=tuple(told),
         )
 
@@ -526,26 +519,23 @@ def _events(path: str, known: _Known) -> Iterator[Event]:
 def _placed(known: _Known) -> Iterator[_Placed]:
     processes = count()
     lanes: dict[Who, list[tuple[float, int]]] = defaultdict(list)
-    appends = sorted(known.appends(), key=lambda each: (each.begin, each.line))
-    # Records that nobody named, and of which one line tells, begin and end together.
-    for _, told in groupby(appends, lambda e: e.line if known.lines.is_bare(e.who) else e.value):
-        append, *others = told
+    for append in sorted(known.appends(), key=lambda each: (each.begin, each.line)):
         process = _lane(lanes[append.who], append, processes)
-        sends = [["send", each.key, each.value] for each in (append, *others)]
-        asked = {"process": process, "f": "send", "value": sends}
+        sent = [["send", append.key, append.value]]
+        asked: dict[str, Any] = {"process": process, "f": "send", "value": sent}
         if append.thread is not None:
             asked["mark"] = "{}-{} of thread {}".format(*append.who, append.thread)
         yield _Placed(append.begin, 0, append.line, {**asked, "type": "invoke"})
         if append.end is not None:
-            got = [["send", each.key, [each.offset, each.value]] for each in (append, *others)]
+            got = [["send", append.key, [append.offset, append.value]]]
             answered = asked if append.offset is None else {**asked, "value": got}
             yield _Placed(append.end, 1, append.line, {**answered, "type": "ok"})
     first = min(each.time for each in known.lines.clients.values())
     for key, values in known.unknown():
         for some in _batches(iter(values)):
-            sends = [["send", key, value] for value in some]
-            sent = {"process": next(processes), "f": "send", "value": sends}
-            yield _Placed(first, 0, 0, {**sent, "type": "invoke"})
+            sent = [["send", key, value] for value in some]
+            asked = {"process": next(processes), "f": "send", "value": sent}
+            yield _Placed(first, 0, 0, {**asked, "type": "invoke"})
     for who, reads in known.lines.reads.items():
         yield from _polls(known, who, reads, next(processes))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kraftcheck
-from kraftcheck.traces.formats import clients, detect
+from kraftcheck.traces.formats import clients, detect, jsonlines
 from kraftcheck.traces.history import HistoryError, Operation
 
 P, C = "aaaaaaaaaaaa", "cccccccccccc"
@@ -192,6 +192,10 @@ def test_without_headers_an_offset_without_a_record_is_found(tmp_path: Path) -> 
     report = judged(tmp_path, *lines, read, *ENDS, complete=True)
     assert report.verdict == "violated" and "hole" in {each.name for each in report.anomalies}
     assert not report.documents[0].get("transactions")
+    # Nor are they one where another reader looks.
+    again = tmp_path / "again.jsonl"
+    again.write_text("".join(jsonlines.write(detect.read(tmp_path / "history.jsonl"))))
+    assert kraftcheck.check(again, complete=True).verdict == "violated"
     # One that was not acknowledged may stand there.
     assert judged(tmp_path, *BARE, bare(10, 5), *lines[-2:], read, *ENDS, complete=True).holds
 
@@ -221,9 +225,12 @@ def test_records_of_unrecorded_producers_are_counted(tmp_path: Path) -> None:
     assert report.holds and "who sent 3 of the records" in str(report)
 
 
-def test_an_unrecorded_producer_may_be_transactional(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ((2, None),)])
+def test_an_unrecorded_producer_may_be_transactional(
+    tmp_path: Path, more: tuple[tuple[int, None], ...]
+) -> None:
     """The end of a transaction takes an offset; what else is promised stays."""
-    read = got(20, (0, 0), (1, 1), (2, None), (4, None))
+    read = got(20, (0, 0), (1, 1), *more, (4, None))
     report = judged(tmp_path, *HEADS, *WRITTEN, read, *ENDS)
     assert report.holds and report.documents[0]["promised"] != "divergent"
     read = got(20, (0, 0), (2, 1))
