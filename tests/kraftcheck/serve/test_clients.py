@@ -149,7 +149,8 @@ def kafka_python_commits(consumer: KafkaConsumer, end: float) -> None:
 
     while True:
         try:
-            return consumer.commit()
+            consumer.commit()
+            return
         except KafkaConnectionError:
             if time.monotonic() > end:
                 raise
