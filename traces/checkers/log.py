@@ -253,9 +253,9 @@ def judge(batch: LogBatch, *, at_least_once: bool = False, gaps: bool = False) -
 def gaps_in(history: History | Rows, configuration: Configuration) -> bool:
     """Return whether some offsets may have no record of a client.
 
-    This is true of the kit's own traces (LeaderChange records), of compacted topics, of histories
-    with transactions, which end in control records, and of those that say so. An operation of
-    several parts with an append counts as a transaction.
+    This is true of the kit's own traces (LeaderChange records), of compacted topics, and of
+    histories with transactions, which end in control records. An operation of several parts with an
+    append counts as a transaction. A recorder may also say so (`Omissions.offsets`).
     """
     rows = rows_of(history)
     compacted = configuration.compaction != "none"

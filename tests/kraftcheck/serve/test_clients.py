@@ -134,7 +134,8 @@ def kafka_python_reads(cluster: Cluster, topic: str, group: str) -> list[bytes]:
                 found += [each.value for each in records]
         if group:
             kafka_python_commits(consumer, end)
-    finally:  # else it goes on asking, in the next test too
+    finally:
+        # An open consumer would send requests during the next test.
         consumer.close()
     return found
 
