@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -259,24 +259,28 @@ class PartTables(NamedTuple):
 
 
 class Lists:
-    """A column of lists of integers, filled list by list: one buffer and its offsets."""
+    """A column of lists of integers, filled list by list: one buffer and its offsets.
+
+    Args:
+        typecode: "i" for int32, "q" for int64.
+        items: those of the first lists, one list after the other.
+        lengths: of the first lists.
+    """
 
     __slots__ = ("_ends", "items")
 
-    def __init__(self, typecode: str) -> None:
+    def __init__(
+        self, typecode: str, items: Iterable[int] = (), lengths: Iterable[int] = ()
+    ) -> None:
         assert typecode in ("i", "q"), "int32 or int64"
-        self.items = array(typecode)
-        self._ends = array("i", [0])
+        self.items = array(typecode, items)
+        self._ends = array("i", [0, *accumulate(lengths)])
 
     def close(self) -> int:
         """Everything in `items` since the last call is one list. Returns where it begins."""
         start = self._ends[-1]
         self._ends.append(len(self.items))
         return start
-
-    def append(self, values: Sequence[int]) -> None:
-        self.items.extend(values)
-        self.close()
 
     def __len__(self) -> int:
         return len(self._ends) - 1

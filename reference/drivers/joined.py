@@ -10,6 +10,7 @@ Law of this file: it decides whose turn it is, and nothing here knows of a proto
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop
 from typing import Any
 
 from kraftcheck.reference.core.run import Whole
@@ -35,18 +36,20 @@ class JoinedRun(EventLoop, Whole, Circular):
     def parts(self) -> list[Any]:
         return [lane for lane in self.lanes if lane is not self]
 
-    def advance(self) -> None:
-        due, lane = _NEVER, self.lanes[0]
-        for each in self.lanes:
-            heap = each.queue.heap
-            if heap and heap[0][0] < due:
-                due, lane = heap[0][0], each
-        for each in self.lanes:
-            each.now = due
-        if lane is self:
-            super().advance()
-        else:
-            lane.advance()
+    def run_events(self, most: int) -> None:
+        for _ in range(most):
+            if self.over:
+                return
+            due, lane = _NEVER, self.lanes[0]
+            for each in self.lanes:
+                heap = each.queue.heap
+                if heap and heap[0][0] < due:
+                    due, lane = heap[0][0], each
+            for each in self.lanes:
+                each.now = due
+            _, _, kind, node, what = heappop(lane.queue.heap)
+            lane.happen(due, kind, node, what)
+        self.endless(most)
 
     def end(self, verdict: str) -> None:
         super().end(verdict)

@@ -187,7 +187,7 @@ class PartitionChecker:
     ) -> Invariant | None:
         """The same for a step that has to be entered, of which `is_row_suspicious` is known."""
         old, new = before.rows[node], after.rows[node]
-        self._enter(node, old, new, sent if _acks(sent) else ())
+        self._enter(node, old, new, sent if sent and _acks(sent) else ())
         if suspicious or self.has_misread(old, new) or self._suspicious(after):
             return self.first_violated(before, after)
         return None
@@ -251,12 +251,6 @@ class PartitionChecker:
             self._agrees[broker] = UNDEFINED
         self._agrees[node] = agreement(new.log, self.history.committed)
 
-    def _agreement(self, node: int, row: BrokerRow) -> int:
-        known = self._agrees[node]
-        if known == UNDEFINED:
-            known = self._agrees[node] = agreement(row.log, self.history.committed)
-        return known
-
     def read(self, metadata: tuple[MetadataRecord, ...]) -> None:
         """These metadata records are committed."""
         brokers = self.handlers.constants.brokers
@@ -285,17 +279,22 @@ class PartitionChecker:
                 return True  # what is deleted agrees with anything, so that numbers say nothing
         if self._unproven:
             return True
+        known = self._agrees
+        for n, agrees in known.items():
+            if agrees == UNDEFINED:
+                known[n] = agreement(rows[n].log, committed)
+        visible_end = self.handlers.rules.visible_end
         holders = 0
         """How many hold all that is committed."""
-        known = self._agrees
         for n, row in rows.items():
             agrees = known[n]
-            if agrees == UNDEFINED:
-                agrees = self._agreement(n, row)
             holders += agrees == end
             if row.status == "Down":
                 continue
-            if row.high_watermark > agrees or self._shows_too_much(row, agrees):
+            if row.high_watermark > agrees:
+                return True
+            visible = visible_end(row)
+            if visible > agrees and visible > row.log_start:  # ReadOnlyCommitted
                 return True
             if row.role == "Leader" and self._members_lack(row, rows):
                 return True
@@ -306,7 +305,7 @@ class PartitionChecker:
             if row.status == "Down" or row.broker_epoch == UNDEFINED:
                 continue
             # Whoever agrees up to the end of what is committed holds all that leaders know.
-            if self._agreement(r, row) < end:
+            if known[r] < end:
                 return True
         return self._leader_suspicious(after)
 
@@ -319,15 +318,10 @@ class PartitionChecker:
                 other.broker_epoch == row.image.brokers[position[r]].epoch
                 and other.status != "Down"
                 and other.broker_epoch != UNDEFINED
-                and self._agreement(r, other) < row.high_watermark
+                and self._agrees[r] < row.high_watermark
             ):
                 return True
         return False
-
-    def _shows_too_much(self, row: BrokerRow, agrees: int) -> bool:
-        """ReadOnlyCommitted, of one broker."""
-        visible = self.handlers.rules.visible_end(row)
-        return visible > agrees and visible > row.log_start
 
     def _leader_suspicious(self, after: PartitionState) -> bool:
         """Say whether a leader's step may break a property.
@@ -344,7 +338,7 @@ class PartitionChecker:
             return False
         end = len(self.history.committed)
         if row.broker_epoch != UNDEFINED:
-            if self._agreement(leader, row) < end:
+            if self._agrees[leader] < end:
                 return True
             # A leader that has all records has all acked values, unless some are deleted.
             if row.log_start == 0 and row.log and row.log[0] == GONE:

@@ -120,19 +120,17 @@ class Recorder:
         self.distinct.append(step)
         self._changing.append(int(step.after is not step.before or bool(step.sent)))
         self._ignored.append(int(bool(step.ignored)))
-        self._number(step.before.known, self._rows)
-        self._number(step.input, self._inputs)
-        self._number(step.after.known, self._rows)
-        for _, message in step.sent:
-            self._number(message, self._inputs)
+        self._number(self._rows, step.before.known, step.after.known)
+        self._number(self._inputs, step.input, *[message for _, message in step.sent])
 
-    def _number(self, known: Any, listed: list[Any]) -> int:
-        if known.owner is not self.token:
-            known.owner = self.token
-            known.number = len(listed)
-            listed.append(known)
-        number: int = known.number
-        return number
+    def _number(self, listed: list[Any], *values: Any) -> None:
+        """Gives each value that has no id in this part the next one."""
+        token = self.token
+        for known in values:
+            if known.owner is not token:
+                known.owner = token
+                known.number = len(listed)
+                listed.append(known)
 
     def decided(self, value: int, steps: Mapping[int, Step], log: int) -> None:
         """Note that a decision was appended to the quorum's log as `value`.
@@ -140,10 +138,10 @@ class Recorder:
         By partition, the step that it is to be. log: the address to which it writes.
         """
         for partition, step in steps.items():
-            written = [message for to, message in step.sent if to == log]
-            records = self._number(written[0], self._inputs) if written else None
-            input = self._number(step.input, self._inputs)
-            self._batches.append(Batch(value, 1 + partition, input, records))
+            written = [message for to, message in step.sent if to == log][:1]
+            self._number(self._inputs, *written, step.input)
+            records = written[0].number if written else None
+            self._batches.append(Batch(value, 1 + partition, step.input.number, records))
 
     def close_run(self, result: RunResult) -> None:
         """The run is over: its steps are those recorded since the last one was."""
@@ -212,9 +210,7 @@ class Recorder:
 
     def _step_columns(self) -> dict[str, Any]:
         distinct = self.distinct
-        sent = schema.Lists("i")
-        for step in distinct:
-            sent.append([message.number for _, message in step.sent])
+        sent = [message.number for step in distinct for _, message in step.sent]
         counts = Counter(self.steps.items)
         constants = {
             machine: constants_json(machine.constants)
@@ -228,7 +224,7 @@ class Recorder:
             "before": array("i", [step.before.known.number for step in distinct]),
             "input": array("i", [step.input.number for step in distinct]),
             "after": array("i", [step.after.known.number for step in distinct]),
-            "sent": sent,
+            "sent": schema.Lists("i", sent, [len(step.sent) for step in distinct]),
             "ignored": [step.ignored for step in distinct],
             "count": array("q", [counts[at] for at in range(len(distinct))]),
         }

@@ -19,9 +19,7 @@ def test_what_names_rows_by_id_says_so() -> None:
 
 
 def test_lists_are_columns() -> None:
-    lists = schema.Lists("i")
-    lists.append([1, 2])
-    lists.append([])
+    lists = schema.Lists("i", [1, 2], [2, 0])
     lists.items.append(3)
     lists.close()
     kind = schema.SCHEMAS["steps"].field("sent").type

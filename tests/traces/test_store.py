@@ -30,12 +30,9 @@ def operation(**changes: Any) -> dict[str, Any]:
 
 def a_part(first_run: int = 0, runs: int = 2) -> PartTables:
     """Two steps, two rows, two inputs; every run takes both steps."""
-    steps, times, sent = schema.Lists("i"), schema.Lists("q"), schema.Lists("i")
-    for _ in range(runs):
-        steps.append([0, 1])
-        times.append([100, 2**40])
-    sent.append([1])
-    sent.append([])
+    steps = schema.Lists("i", [0, 1] * runs, [2] * runs)
+    times = schema.Lists("q", [100, 2**40] * runs, [2] * runs)
+    sent = schema.Lists("i", [1], [1, 0])
     part, two = [first_run] * 2, array("i", [0, 1])
     bodies = [b"x", b"y"]
     digests = [schema.digest(body) for body in bodies]
