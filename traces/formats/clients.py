@@ -215,8 +215,8 @@ class _Lines:
         self.open: Counter[str] = Counter()
         """By topic, how many records without a header were sent and not acknowledged."""
         self.errors: dict[str, _Failed] = {}
-        self.threadless = False
-        """Whether some send does not name its thread."""
+        self.threads: dict[Who, set[int | None]] = defaultdict(set)
+        """Those that used a producer; None: a send does not name its thread."""
         self.reads: dict[Who, list[tuple[int, _Read]]] = defaultdict(list)
         for line, part in lines_of(text, path):
             if part.strip():
@@ -277,7 +277,7 @@ class _Lines:
                 if name in self.sends:
                     raise HistoryError(self.path, line, f"{name} is sent twice")
                 self.sends[name] = line, each
-                self.threadless |= each.thread is None
+                self.threads[who].add(each.thread)
         elif isinstance(each, _Acked):
             names = self._names(line, each)
             for at, name in enumerate(names):
@@ -364,8 +364,10 @@ class _Lines:
             told.append(
                 f"the last requests of {_jvms(len(cut - self.failed))}, killed or with clients open"
             )
-        if self.threadless:
+        if any(None in each for each in self.threads.values()):
             told.append("which thread sent a record, so a producer's order is not judged")
+        elif any(len(each) > 1 for each in self.threads.values()):
+            told.append("the order of sends by several threads with one producer")
         if unknown := sum(unrecorded.values()):
             told.append(f"who sent {unknown:,} of the records that were read")
         if any(map(self.transactional, self.clients)):

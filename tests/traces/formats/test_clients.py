@@ -111,6 +111,8 @@ def test_what_a_thread_sends_keeps_its_order(
     report = judged(tmp_path, *lines, complete=True, faults="clean")
     assert report.verdict == verdict
     assert ("a producer's order is not judged" in str(report)) == (None in threads)
+    several = len({*threads}) > 1 and None not in threads
+    assert ("the order of sends by several threads" in str(report)) == several
     wrong = {each.name for each in report.anomalies if not each.allowed}
     assert wrong == ({"nonmonotonic-send"} if verdict == "violated" else set())
 
