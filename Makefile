@@ -15,7 +15,8 @@ BIN := .venv/bin
 # half of what a short command costs. To Python, empty is not set.
 export PYTHONDONTWRITEBYTECODE :=
 # What exists of our packages, so that lint covers a new one from its first file.
-CODE := $(wildcard kraftcheck tla_utils reference specs traces tests benchmarks tools experiments)
+CODE := $(wildcard kraftcheck tla_utils reference specs traces tests benchmarks tools \
+	experiments finds)
 # The type checker follows the links in kraftcheck/; by their own paths it would see files twice.
 TYPED := $(filter-out reference specs traces,$(CODE))
 

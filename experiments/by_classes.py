@@ -25,40 +25,42 @@ from kraftcheck.kafka.live.witness.jars import (
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
+HERE: Final = Path(__file__).resolve().parent
 TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """By script, the cases of its program; and calls that changed (`called`)."""
 
 
 def run_java(
-    java: str, words: Sequence[str], jars: Path | None, entries: Sequence[str] = ()
+    java: str | Path, words: Sequence[str], jars: Path | None, entries: Sequence[str] = ()
 ) -> list[Any]:
-    """Run a program of this folder against a version of Kafka; give what it says in JSON.
+    """Run a program against a version of Kafka; give what it says in JSON.
 
-    words: its arguments. jars: what comes before Kafka's. entries: of the class path, beside the
-    broker's jars. Raises ClusterError: it failed.
+    java: its file, seen from this folder. words: its arguments. jars: what comes before Kafka's.
+    entries: of the class path, beside the broker's jars. Raises ClusterError: it failed.
     """
-    text = as_of(version(), (Path(__file__).resolve().parent / java).read_text(encoding="utf-8"))
+    program_file = HERE / java
+    text = as_of(version(), program_file.read_text(encoding="utf-8"))
     for each in TABLE["called"]:
         text = rewritten(version(), text, each["since"], each["before"], each["now"])
     path = ":".join([class_path(jars), *entries])
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
-        source = Path(folder) / java
+        source = Path(folder) / program_file.name
         source.write_text(text, encoding="utf-8")
         options = ["-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={folder}", "-cp", path]
         call = [program("java"), *options, str(source), *words]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ClusterError(f"{java}: {' '.join(done.stderr.split())[-300:]}")
+        raise ClusterError(f"{program_file.name}: {' '.join(done.stderr.split())[-300:]}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("{", "[{"))]
 
 
 def runs(
-    java: str, cases: Sequence[str], jars: Path | None, *words: str
+    java: str | Path, cases: Sequence[str], jars: Path | None, *words: str
 ) -> Iterator[tuple[str, Any]]:
     """The cases, each with what came of it. words: before them. The rest as `run_java` has it."""
     lines = run_java(java, [*words, *cases], jars)
     if len(lines) != len(cases):
-        raise ClusterError(f"{java}: {len(lines)} cases of {len(cases)}")
+        raise ClusterError(f"{Path(java).name}: {len(lines)} cases of {len(cases)}")
     return zip(cases, lines, strict=True)
 
 

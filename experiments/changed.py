@@ -1,7 +1,7 @@
 """Kafka's classes with the smallest change that mends a find, compiled from its own sources.
 
     .venv/bin/python -m experiments.changed Z166 DIR
-    .venv/bin/python -m experiments.downgraded --jars DIR
+    .venv/bin/python -m finds.Z166.run --jars DIR
 
 The change of a find is `fix.patch` in its folder below finds, as `git apply` takes it in a checkout
 of Kafka. Where it changes the definition of a message, `generated.patch` beside it changes the

@@ -14,7 +14,7 @@ of the next of the same producer.
 
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
-is the same. All other settings are those of late_marker.py (finds/Z163/README.md).
+is the same. All other settings are those of finds/Z163/run.py.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from pathlib import Path
 import click
 
 from experiments import evidence
-from experiments.downgraded import VERSION
-from experiments.late_marker import (
+from experiments.tools import ADMIN, CLIENT, STATES, TOPIC, Partition, Program, until, within
+from experiments.transact import ID, TRANSACT
+from finds.Z163.run import (
     BEFORE_S,
     COORDINATOR,
     GIVEN_UP,
@@ -34,8 +35,7 @@ from experiments.late_marker import (
     PAUSED_S,
     sends_again_in,
 )
-from experiments.tools import ADMIN, CLIENT, STATES, TOPIC, Partition, Program, until, within
-from experiments.transact import ID, TRANSACT
+from finds.Z166.run import VERSION
 from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 
 ABORTED = "7"

@@ -21,7 +21,7 @@ import msgspec
 
 from experiments import changed
 from experiments.power import disk
-from experiments.tools import JARS, TOPIC, click_errors
+from experiments.tools import JARS, TOPIC, click_errors, name_of
 from experiments.typed import Typing
 from kraftcheck.kafka.live import datalog, facts, grouplog, metadata, txnlog
 from kraftcheck.kafka.live.clients import Setting, read_all
@@ -328,7 +328,7 @@ def experiment(
         classes: sources that are compiled, and come before Kafka's.
         how: guests and disks, as `repeated` has them.
     """
-    name = Path(inspect.getfile(run)).stem
+    name = name_of(Path(inspect.getfile(run)))
 
     def main(jars: Path | None, out: Path | None, repeat: int, **own: Any) -> None:
         tried: Run = run

@@ -16,7 +16,7 @@ that which ends the next of the same producer.
 
 transaction.version is set to 1, as an operator does it (kafka-features downgrade); clients that
 know of version 1 only (librdkafka) have it so on every cluster. The control: it stays 2, all else
-is the same. All other settings are those of late_marker.py (finds/Z163/README.md).
+is the same. All other settings are those of finds/Z163/run.py.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ import click
 import msgspec
 
 from experiments import evidence
-from experiments.downgraded import VERSION
-from experiments.late_marker import (
+from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
+from experiments.transact import Writer, numbers
+from finds.Z163.run import (
     BEFORE_S,
     CONFIGURATION,
     COORDINATOR,
@@ -39,8 +40,7 @@ from experiments.late_marker import (
     PAUSED_S,
     sends_again_in,
 )
-from experiments.tools import ADMIN, CLIENT, STATES, Partition, until, within
-from experiments.transact import Writer, numbers
+from finds.Z166.run import VERSION
 from kraftcheck.kafka.live.cluster import Cluster
 
 

@@ -33,9 +33,9 @@ import click
 from experiments import evidence
 from experiments.copying import Application
 from experiments.group import CONFIGURATION, tell
-from experiments.late_marker import sends_again_in
-from experiments.late_offsets import COORDINATOR, LEADER, OTHER
 from experiments.tools import ADMIN, CLIENT, OFFSETS, Partition, within
+from finds.Z87.run import COORDINATOR, LEADER, OTHER
+from finds.Z163.run import sends_again_in
 from kraftcheck.kafka.live.clients import greet
 from kraftcheck.kafka.live.cluster import Cluster, ClusterError
 

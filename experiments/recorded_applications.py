@@ -12,9 +12,9 @@ three brokers that are killed one after the other:
 * streams: a Streams application, exactly once;
 * confluent: a producer of Python's confluent-kafka, with the plugin for librdkafka; it is killed
   twice, too (`kill -9`);
-* doubled: the producer of `forgotten_batches` (Z141), whose broker is restarted;
+* doubled: the producer of `finds/Z141/run.py`, whose broker is restarted;
 * doubled-control: the same, and nobody is restarted;
-* aborted: two transactional producers as in `bulk_copy` (Z140), while a follower is down that then
+* aborted: two transactional producers as in `finds/Z140/run.py`, while a follower is down that then
   leads;
 * aborted-control: the same, and the follower is not stopped.
 
@@ -38,10 +38,12 @@ from typing import Any, Final
 import click
 import confluent_kafka
 
-from experiments import bulk_copy, evidence, forgotten_batches
-from experiments.bulk_copy import HEIR, LEADER, THIRD
+from experiments import evidence
 from experiments.tools import HOSTS, TOOLS, TOPIC, Partition, Program, click_errors
 from experiments.transact import TRANSACT
+from finds.Z140 import run as bulk_copy
+from finds.Z140.run import HEIR, LEADER, THIRD
+from finds.Z141 import run as forgotten_batches
 from kraftcheck.kafka.live import interceptor
 from kraftcheck.kafka.live.artifacts import cache, maven, version
 from kraftcheck.kafka.live.cluster import Cluster
@@ -212,7 +214,7 @@ def doubled(recorded: Recorded, control: bool) -> str:
 
 
 def aborted(recorded: Recorded, control: bool) -> str:
-    """The transactions of `bulk_copy`; what is committed is read before the leader changes, too."""
+    """The transactions of Z140; what is committed is read before the leader changes, too."""
     cluster = recorded.cluster
     partition = Partition(cluster, LEADER, LEADER, HOSTS).create(asking=LEADER)
     told = interceptor.settings(interceptor.PRODUCER, recorded.history)

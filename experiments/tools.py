@@ -41,6 +41,11 @@ JARS = click.option(
 )
 
 
+def name_of(script: Path) -> str:
+    """What a script is called where it says what it lacks: one of a find is called as the find."""
+    return script.parent.name if script.stem == "run" else script.stem
+
+
 def click_errors(
     name: str, *, kafka: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

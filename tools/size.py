@@ -14,7 +14,13 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-OF_KAFKA: Final = ("kraftcheck/kafka", "kraftcheck/storage.py", "reference/storage", "experiments")
+OF_KAFKA: Final = (
+    "kraftcheck/kafka",
+    "kraftcheck/storage.py",
+    "reference/storage",
+    "experiments",
+    "finds",
+)
 """What is about real brokers and their files, and what the protocols can do without."""
 
 

@@ -26,7 +26,7 @@ from kraftcheck.traces.formats import detect
 from kraftcheck.traces.jobs.backends import Pool, Spark, Task
 from kraftcheck.traces.store import Campaign, begin_trace
 from kraftcheck.verbs import histories
-from tests.live.samples import DATA
+from tests.live.samples import stored
 from tests.traces.formats import texts as texts
 from tla_utils.errors import ToolError
 
@@ -153,7 +153,7 @@ def test_unknown_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_times_it_is_said_that_what_takes_too_long_is_not_asked(tmp_path: Path) -> None:
-    with zipfile.ZipFile(DATA / "z213.zip") as archive:
+    with zipfile.ZipFile(stored("z213")) as archive:
         archive.extractall(tmp_path)
     place = tmp_path / "history.jsonl"
     assert check(place).exit_code == 1

@@ -1,6 +1,6 @@
 """`disk`: logs of real brokers, and what it says of folders that are none.
 
-z140.tar.xz has the partition of a run of experiments/bulk_copy.py on Apache Kafka 4.3.1, from two
+z140.tar.xz has the partition of a run of finds/Z140/run.py on Apache Kafka 4.3.1, from two
 of its brokers, stopped cleanly: b2 copied several transactions at once (finds/Z140/README.md).
 """
 

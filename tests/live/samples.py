@@ -24,6 +24,7 @@ from kraftcheck.kafka.live.proxy import Lie, Proxy
 from kraftcheck.kafka.live.recording import Plan, record
 
 DATA = Path(__file__).resolve().parent / "data"
+FINDS = Path(__file__).resolve().parents[2] / "finds"
 SETTINGS = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
@@ -152,9 +153,15 @@ def pack(folder: Path, archive: Path) -> None:
             file.writestr(info, path.read_bytes())
 
 
+def stored(name: str) -> Path:
+    """The archive of a sample, or of what was recorded of a find."""
+    (found,) = [*DATA.glob(f"{name}.zip"), *FINDS.glob(f"*/{name}.zip")]
+    return found
+
+
 def unpacked(name: str, folder: Path) -> Path:
     """A stored one, in this folder."""
-    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+    with zipfile.ZipFile(stored(name)) as archive:
         archive.extractall(folder)
     return folder
 

@@ -11,14 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments import (
-    by_classes,
-    changed,
-    groups_by_classes,
-    old_replica_by_classes,
-    removed_by_classes,
-)
-from experiments.guard_by_classes import (
+from experiments import by_classes, changed, groups_by_classes
+from finds.Z163.by_classes import (
     CONTROLS,
     FINDS,
     IN_SEQUENCE,
@@ -27,6 +21,8 @@ from experiments.guard_by_classes import (
     SEQUENCES,
     runs,
 )
+from finds.Z164 import by_classes as removed_by_classes
+from finds.Z170 import by_classes as old_replica_by_classes
 from kraftcheck.cli import cli
 
 STORED = Path(__file__).resolve().parents[2] / "examples" / "witness"
@@ -218,20 +214,26 @@ def test_of_offsets_in_a_transaction_the_last_ones_count(tmp_path: Path) -> None
     assert found["offsets"]["found"] == found["offsets"]["control"] == "20"
 
 
-def said(version: str, case: str) -> str:
+def said(version: str, script: str) -> str:
     """Of another version, in which classes lie elsewhere and calls differ; which one it is, is read
     once, when a process begins.
     """
-    words = [sys.executable, "-m", f"experiments.{case}_by_classes"]
+    words = [sys.executable, "-m", script]
     own = {**os.environ, "KRAFTCHECK_KAFKA": version}
     done = subprocess.run(words, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("case", ["groups", "guard", "old_replica", "snapshots", "transactions"])
-def test_they_do_the_same_in_kafka_4_4(case: str) -> None:
-    told = said("4.4.0", case)
+@pytest.mark.parametrize(
+    "script",
+    [
+        *(f"experiments.{each}_by_classes" for each in ("groups", "snapshots", "transactions")),
+        *("finds.Z163.by_classes", "finds.Z170.by_classes"),
+    ],
+)
+def test_they_do_the_same_in_kafka_4_4(script: str) -> None:
+    told = said("4.4.0", script)
     assert "otherwise in 0 of" not in told and ": 0 of 1 runs" not in told
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from experiments.leaderless_marker import outcomes
+from finds.Z70.run import outcomes
 from kraftcheck.checking.judge import judge_file
 from kraftcheck.checking.options import Options
 from kraftcheck.kafka import disk_command, recordings

@@ -31,7 +31,6 @@ COLUMNS = ("3.9.2", "4.0", "4.1", "4.2", "4.3.1", "4.4.0")
 LAST = re.compile(r"(\d\.\d\.\d), 2026-\d\d-\d\d")
 KNOWN = "Send with a known cause"
 MOST_STEPS = 12
-DATA = Path(__file__).resolve().parents[1] / "live" / "data"
 MODELS = read_manifest(SPECS / "models.toml").models
 MODELLED = re.compile(r"spec\s+check((?:\s+--model\s+[\w-]+)+)")
 
@@ -72,14 +71,14 @@ def unproved(page: str) -> Iterator[str]:
     if not models and not re.search(r"\bNo\s+model\b", page):
         yield "it names no model, and not why there is none"
     stored = re.findall(r"\b[\w-]+\.zip\b", page)
-    yield from (f"{name} is not stored" for name in stored if not (DATA / name).exists())
+    yield from (f"{name} is not stored" for name in stored if not [*FINDS.glob(f"*/{name}")])
     if not stored and ".moves" not in page and not re.search(r"\bno\s+recording\b", page):
         yield "it names no recording"
 
 
 def miscounted(readme: str) -> Iterator[str]:
     """Models of the kit's table that TLC says other things of (their first number: states)."""
-    kit = readme.partition("## By the kit, and fixed")[2]
+    kit = readme.partition("## By the kit, and fixed")[2].partition("\n## ")[0]
     for ids, cell in re.findall(r"^\| ([^|]+) \| ([^|]+) \|", kit, re.MULTILINE):
         of = [*re.findall(r"`([\w-]+)`", cell), *re.findall(r"Z\d+", ids)]
         named = [name for name in MODELS if {name, name.partition("-")[0]} & {*of}]
@@ -92,7 +91,7 @@ def miscounted(readme: str) -> Iterator[str]:
 def missing(names: Mapping[str, str], readme: str) -> list[str]:
     """Pages that a table does not tell of: of finds, of the kit, of how likely they are."""
     _, _, rest = readme.partition("## How likely")
-    likely, _, kit = rest.partition("## By the kit, and fixed")
+    likely, _, kit = rest.partition("\n## Again")[0].partition("## By the kit, and fixed")
     found = []
     for name, page in names.items():
         ids = re.findall(r"(?:Z\d+|DR|KAFKA-\d+)", page.partition(":")[0])

@@ -78,6 +78,7 @@ OF_KAFKA = tuple(f"kraftcheck.kafka.{part}" for part in ("live", "observed", "di
 LEADING = tuple(f"kraftcheck.{part}" for part in ("api", "drive", "storage", "verbs"))
 BELOW_VERBS = ("osutil", "specs", "tla_utils", "reference", "traces", *OF_KAFKA)
 
+REPEATING = ("ended_by_marker", "late_end", "late_leave", "recorded_applications")
 RULES = {
     # Files and children, for all: it loads nothing but the standard library.
     "osutil.*": Rule(),
@@ -312,6 +313,16 @@ RULES = {
         ours=(*OF_KAFKA, *PROTOCOLS, *SIMS, "traces"),
         third_party=("click", "msgspec", "numpy", "confluent_kafka", "kafka"),
     ),
+    # They share scenes and settings with each other.
+    "finds.*": Rule(
+        ours=(*OF_KAFKA, *PROTOCOLS, *SIMS, "traces", "experiments"),
+        third_party=("click", "msgspec", "numpy", "confluent_kafka", "kafka"),
+    ),
+    # These repeat the scene of a find.
+    **dict.fromkeys(
+        (f"experiments.{each}.*" for each in REPEATING),
+        Rule(ours=(*OF_KAFKA, *PROTOCOLS, "traces", "experiments", "finds"), third_party=(ANY,)),
+    ),
     "kraftcheck.*": Rule(ours=BELOW_VERBS, third_party=(ANY,)),
     # What a witness says, and with which bugs it is compared.
     "experiments.reassigned_by_classes.*": Rule(
@@ -325,7 +336,8 @@ RULES = {
     "tools.*": Rule(),
     "benchmarks.*": Rule(ours=(*BELOW_VERBS, "kraftcheck"), third_party=(ANY,)),
     "tests.*": Rule(
-        ours=(*BELOW_VERBS, "kraftcheck", "tools", "benchmarks", "experiments"), third_party=(ANY,)
+        ours=(*BELOW_VERBS, "kraftcheck", "tools", "benchmarks", "experiments", "finds"),
+        third_party=(ANY,),
     ),
 }
 

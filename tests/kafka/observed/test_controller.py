@@ -22,6 +22,7 @@ from kraftcheck.kafka.observed.controller import Report, judge
 from kraftcheck.kafka.observed.records import NAME, ObservedError, Record, read
 from kraftcheck.reference.partition.messages import Partition
 from kraftcheck.reference.partition.rules import PartitionRules
+from tests.live.samples import DATA, FINDS
 
 BUSY = Path(__file__).parent / "data" / "busy.metadata.jsonl.gz"
 BACK = BUSY.with_name("back.metadata.jsonl.gz")
@@ -35,7 +36,7 @@ REFUSED = {
 """Samples of finds, and the records that no rule explains."""
 SAMPLES = [
     path
-    for path in sorted((Path(__file__).parents[2] / "live" / "data").glob("*.zip"))
+    for path in sorted([*DATA.glob("*.zip"), *FINDS.glob("*/*.zip")])
     if NAME in zipfile.ZipFile(path).namelist()
 ]
 """Z110's have the logs of two controllers, and no reading of one."""
