@@ -20,7 +20,7 @@ stops at the first violation. Properties that a run does not promise are left ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any, Final
 
@@ -93,6 +93,7 @@ class PartitionChecker:
 
     __slots__ = (
         "_agrees",
+        "_clear",
         "_committed_values",
         "_deletes",
         "_images",
@@ -125,6 +126,8 @@ class PartitionChecker:
         self._agrees = dict.fromkeys(constants.brokers, 0)
         self._images: list[Image] = [handlers.initial.image]
         """The image after each committed metadata record."""
+        self._clear = False
+        """Whether nothing was suspicious after the last step that was entered."""
         self._deletes = False
         """Whether something that is committed is known to be deleted only."""
         self._committed_values: set[int] = set()
@@ -186,11 +189,15 @@ class PartitionChecker:
         suspicious: bool,
     ) -> Invariant | None:
         """The same for a step that has to be entered, of which `is_row_suspicious` is known."""
-        old, new = before.rows[node], after.rows[node]
+        old, new, history = before.rows[node], after.rows[node], self.history
         self._enter(node, old, new, sent if sent and _acks(sent) else ())
-        if suspicious or self.has_misread(old, new) or self._suspicious(after):
-            return self.first_violated(before, after)
-        return None
+        alone = self._clear and history.committed is history.committed_before
+        self._clear = not (
+            suspicious
+            or self.has_misread(old, new)
+            or self._suspicious(after, (node,) if alone else after.rows)
+        )
+        return None if self._clear else self.first_violated(before, after)
 
     def after_controller_step(
         self, before: PartitionState, after: PartitionState
@@ -206,9 +213,10 @@ class PartitionChecker:
         if new.partition == old.partition and new.registrations == old.registrations:
             return None
         asked = before, after, self.history, self.handlers
-        if any(e.check(*asked) for e in self._of_controller) or self._suspicious(after):
-            return self.first_violated(before, after)
-        return None
+        self._clear = not (
+            any(e.check(*asked) for e in self._of_controller) or self._suspicious(after, after.rows)
+        )
+        return None if self._clear else self.first_violated(before, after)
 
     def first_violated(self, before: PartitionState, after: PartitionState) -> Invariant | None:
         """Give the first property, in the order of the spec, that does not hold.
@@ -266,8 +274,12 @@ class PartitionChecker:
         read = new.image.offset - INITIAL_OFFSET
         return read >= len(self._images) or new.image != self._images[read]
 
-    def _suspicious(self, after: PartitionState) -> bool:
-        """What concerns several brokers, or what is committed."""
+    def _suspicious(self, after: PartitionState, changed: Iterable[int]) -> bool:
+        """What concerns several brokers, or what is committed.
+
+        changed: the brokers whose rows have changed since nothing was suspicious; all of them, if
+        more is committed.
+        """
         history, rows, partition = self.history, after.rows, after.controller.partition
         committed = history.committed
         end = len(committed)
@@ -283,30 +295,26 @@ class PartitionChecker:
         for n, agrees in known.items():
             if agrees == UNDEFINED:
                 known[n] = agreement(rows[n].log, committed)
-        visible_end = self.handlers.rules.visible_end
-        holders = 0
-        """How many hold all that is committed."""
-        for n, row in rows.items():
-            agrees = known[n]
-            holders += agrees == end
+        for n in changed:
+            row, agrees = rows[n], known[n]
             if row.status == "Down":
                 continue
             if row.high_watermark > agrees:
                 return True
-            visible = visible_end(row)
+            visible = self.handlers.rules.visible_end(row)
             if visible > agrees and visible > row.log_start:  # ReadOnlyCommitted
                 return True
-            if row.role == "Leader" and self._members_lack(row, rows):
+            # Whoever agrees up to the end of what is committed holds all that leaders know.
+            is_member = n in partition.isr or n in partition.elr
+            if agrees < end and is_member and row.broker_epoch != UNDEFINED:
                 return True
+        for row in rows.values():
+            if row.role == "Leader" and row.status != "Down" and self._members_lack(row, rows):
+                return True
+        holders = [*known.values()].count(end)
+        """How many hold all that is committed."""
         if holders < (1 if history.acked is history.acked_before else self._min_isr):
             return True
-        for r in partition.isr + partition.elr:
-            row = rows[r]
-            if row.status == "Down" or row.broker_epoch == UNDEFINED:
-                continue
-            # Whoever agrees up to the end of what is committed holds all that leaders know.
-            if known[r] < end:
-                return True
         return self._leader_suspicious(after)
 
     def _members_lack(self, row: BrokerRow, rows: Rows) -> bool:

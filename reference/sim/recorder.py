@@ -108,9 +108,9 @@ class Recorder:
         self._batches_of: list[list[Batch]] = []
         self._rows: list[KnownRow] = []
         self._inputs: list[KnownInput] = []
-        # By step id, for counting: 1 if it changed a row or sent something, or was ignored.
-        self._changing: list[int] = []
-        self._ignored: list[int] = []
+        # By step id, for counting: whether it changed a row or sent something; was ignored.
+        self._changing: list[bool] = []
+        self._ignored: list[bool] = []
 
     def enter(self, step: Step) -> None:
         """Gives a step its id in this part, and its rows and inputs theirs."""
@@ -118,8 +118,8 @@ class Recorder:
         step.owner = self.token
         step.number = len(self.distinct)
         self.distinct.append(step)
-        self._changing.append(int(step.after is not step.before or bool(step.sent)))
-        self._ignored.append(int(bool(step.ignored)))
+        self._changing.append(step.after is not step.before or step.sent != ())
+        self._ignored.append(step.ignored != "")
         self._number(self._rows, step.before.known, step.after.known)
         self._number(self._inputs, step.input, *[message for _, message in step.sent])
 

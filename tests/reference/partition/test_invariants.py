@@ -6,7 +6,7 @@ On random walks, of the correct rules and of every bug, after each step: the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -234,9 +234,9 @@ def test_few_steps_of_the_correct_protocol_raise_a_suspicion(
     """A suspicion costs the plain check of everything; the cheap way must seldom need it."""
     looked: Counter[str] = Counter()
 
-    def suspicious(self: PartitionChecker, after: PartitionState) -> bool:
+    def suspicious(self: PartitionChecker, after: PartitionState, changed: Iterable[int]) -> bool:
         looked["several"] += 1
-        return whole(self, after)
+        return whole(self, after, changed)
 
     def first(self: PartitionChecker, before: PartitionState, after: PartitionState) -> None:
         looked["all"] += 1
