@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -250,6 +251,24 @@ def test_few_steps_of_the_correct_protocol_raise_a_suspicion(
         for step in walk.steps(200):
             assert fast(checker, step) is None
     assert looked["all"] <= 5 and looked["several"] <= 800, looked
+
+
+def test_after_a_suspicion_every_broker_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a step is asked only of the broker that it changed."""
+    calls: list[tuple[int, bool]] = []
+
+    def suspicious(self: PartitionChecker, after: PartitionState, changed: Iterable[int]) -> bool:
+        calls.append((len([*changed]), whole(self, after, changed)))
+        return calls[-1][1]
+
+    whole = PartitionChecker._suspicious
+    monkeypatch.setattr(PartitionChecker, "_suspicious", suspicious)
+    walk = walk_of(PartitionConstants((1, 2, 3), 2), 2, LOSSLESS, "Z41")
+    checker = PartitionChecker(walk.handlers, ["ControllerTypeInv"])
+    for step in walk.steps(250):
+        fast(checker, step)
+    after_one = {looked for (_, found), (looked, _) in pairwise(calls) if found}
+    assert after_one == {3} and {looked for looked, _ in calls} == {1, 3}
 
 
 def test_properties_may_be_left_out() -> None:
