@@ -90,6 +90,13 @@ def fenced(*others: int) -> Watched:
     return c
 
 
+def untold() -> Watched:
+    """Broker 3 has left the ISR, and its leader has not heard of it."""
+    c = settled()
+    c.fence(3)
+    return c
+
+
 def led_by_nobody() -> Watched:
     """The leader has crashed, and nobody has noticed."""
     c = settled()
@@ -332,6 +339,7 @@ PLANTS: Final = [
     _broken("WeakIsr", "2 is in the ISR of leader 1", 2, log=shorter, flushed=1),
     _broken("WeakIsr", "2 is in the ISR of leader 1", 2, log=altered),
     _broken("WeakIsr", "1 is in the ISR of leader 1", 1, high_watermark=3),
+    _broken("WeakIsr", "3 is in the ISR of leader 1", 3, untold, **SHORT),
     _broken("StrongIsr", "3 is in the ISR", 3, log=shorter, flushed=1, broker_epoch=9),
     _broken("StrongIsr", "3 is in the ISR", 3, log=altered, broker_epoch=9),
     _broken(
