@@ -61,7 +61,7 @@ class EventLoop:
     def run_events(self, most: int) -> None:
         """All events until somebody ends it, at most this number of them.
 
-        It does itself what `happen` does: half of a run's calls would be between the two.
+        It does itself what `happen` does, since there are more events than steps.
         """
         heap, deliver, ring = self.queue.heap, self.deliver, self.ring
         for _ in range(most):
