@@ -277,6 +277,8 @@ class PartitionRun(TimedRun):
         else:
             if step.after is not step.before:
                 self.pace.look(node, step.after)
+            if not notable:
+                return
             self._truncations += bool(notable & TRUNCATED)
             if notable & STATUS and not step.before.running:
                 self.began(node)
