@@ -277,7 +277,9 @@ def test_an_index_of_eligible_leaders_is_not_stale(tmp_path: Path) -> None:
 
 def not_shown(version: str) -> list[str]:
     """Of the cases of groups."""
-    return re.findall(r"^(\S+): 0 of 1 runs", said(version, "groups"), re.MULTILINE)
+    return re.findall(
+        r"^(\S+): 0 of 1 runs", said(version, "experiments.groups_by_classes"), re.MULTILINE
+    )
 
 
 def test_what_is_new_in_kafka_4_4() -> None:
