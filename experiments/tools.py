@@ -42,8 +42,10 @@ JARS = click.option(
 
 
 def name_of(script: Path) -> str:
-    """What a script is called where it says what it lacks: one of a find is called as the find."""
-    return script.parent.name if script.stem == "run" else script.stem
+    """What a script is called where it says what it lacks: one of a find begins with its id."""
+    if script.parent.name == "experiments":
+        return script.stem
+    return script.parent.name if script.stem == "run" else f"{script.parent.name} {script.stem}"
 
 
 def click_errors(

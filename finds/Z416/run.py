@@ -21,9 +21,7 @@ from __future__ import annotations
 
 from experiments import by_classes
 
-main = by_classes.compared(
-    "late_acknowledgement", "Try whether a late acknowledgement gets an error."
-)
+main = by_classes.compared("Z416", "Try whether a late acknowledgement gets an error.")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,6 @@ NO_KAFKA = {"experiments.written_back"}
 """They ask a file system only."""
 NO_CLUSTER = {"experiments.changed", "experiments.kafka_tests", "finds.Z416.run"}
 """They run Kafka's classes without one, and are not called so."""
-CALLED = {f"finds.{each}.by_classes": f"{each} by_classes" for each in ("Z163", "Z164", "Z170")}
-CALLED["finds.Z416.run"] = "late_acknowledgement"
 REGISTRY, STARTED = "no `mvn` command: install Maven", "as far as the first node"
 
 
@@ -44,7 +42,7 @@ def one_line(result: Result, name: str) -> str:
     assert result.exit_code == 3, result.output
     (line,) = result.stderr.splitlines()
     called, _, rest = line.partition(": ")
-    assert called == CALLED.get(name, name_of(SCRIPTS[name]))
+    assert called == name_of(SCRIPTS[name])
     return rest
 
 

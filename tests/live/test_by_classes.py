@@ -58,7 +58,7 @@ def test_a_fetch_of_an_old_leadership_lets_a_replica_in_that_lacks_what_is_commi
 
 def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved() -> None:
     """Z416; the control is refused, and both are handed out again."""
-    each, *_ = by_classes.outcomes("late_acknowledgement")
+    each, *_ = by_classes.outcomes("Z416")
     again = "; then C gets [0, delivery 1]"
     assert each["found"] == f"A is told no error{again}"
     assert each["control"] == f"A is told refused{again}"
@@ -66,14 +66,14 @@ def test_a_late_acknowledgement_is_told_nothing_once_the_start_offset_has_moved(
 
 def test_a_late_acknowledgement_is_refused_with_its_change(tmp_path: Path) -> None:
     """Z416."""
-    each, *_ = by_classes.outcomes("late_acknowledgement", changed.classes("Z416", tmp_path))
+    each, *_ = by_classes.outcomes("Z416", changed.classes("Z416", tmp_path))
     assert each["found"] == each["control"] != ""
     assert each["found"].startswith("A is told refused")
 
 
 def test_a_start_offset_that_goes_back_is_neither_delivered_nor_stored() -> None:
     """The schedule share-start.moves, and what comes after it; the control never goes back."""
-    _, *found = by_classes.outcomes("late_acknowledgement")
+    _, *found = by_classes.outcomes("Z416")
     then = "; A gets [3, delivery 1], start 3; stored starts [0, 3]"
     assert [each["case"] for each in found] == ["returns", "amid"]
     assert {each["found"] for each in found} == {f"start 1, next fetch 1{then}"}
