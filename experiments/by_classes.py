@@ -22,6 +22,7 @@ from kraftcheck.kafka.live.witness.jars import (
     program,
     rewritten,
 )
+from kraftcheck.osutil.java import BRIEF
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
@@ -46,7 +47,7 @@ def run_java(
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         source = Path(folder) / program_file.name
         source.write_text(text, encoding="utf-8")
-        options = ["-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={folder}", "-cp", path]
+        options = [*BRIEF, f"-Djava.io.tmpdir={folder}", "-cp", path]
         call = [program("java"), *options, str(source), *words]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:

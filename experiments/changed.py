@@ -27,7 +27,8 @@ from experiments.tools import click_errors
 from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
 from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.kafka.live.sources import MODULES, unpack_tree
-from kraftcheck.kafka.live.witness.jars import program
+from kraftcheck.kafka.live.witness.jars import javac, program
+from kraftcheck.osutil.java import BRIEF
 
 FINDS: Final = Path(__file__).resolve().parents[1] / "finds"
 KNOWN: Final = sorted(path.parent.name for path in FINDS.glob("*/fix.patch"))
@@ -72,20 +73,17 @@ def compiled(sources: Sequence[Path], into: Path, path: Sequence[str] = ()) -> N
     into.mkdir(parents=True, exist_ok=True)
     own = [str(jar) for jar in sorted(libraries().glob("*.jar"))]
     jars = ":".join([str(into), *(path or own)])
-    for language, compiler in ((".java", _javac), (".scala", _scalac)):
+    for language, compiler in ((".java", javac), (".scala", _scalac)):
         of = [str(source) for source in sources if source.suffix == language]
         if of:
-            _run([*compiler(), "-nowarn", "-cp", jars, "-d", str(into), *of])
-
-
-def _javac() -> list[str]:
-    return [program("javac"), "-proc:none"]
+            _run([*compiler(), "-cp", jars, "-d", str(into), *of])
 
 
 def _scalac() -> list[str]:
     """Of the version that Kafka was compiled with."""
     scala = Artifacts("scala", _SCALA / "pom.xml", _SCALA / "checksums.txt", version())
-    return [program("java"), "-cp", f"{scala.libraries()}/*", "scala.tools.nsc.Main"]
+    path = f"{scala.libraries()}/*"
+    return [program("java"), *BRIEF, "-cp", path, "scala.tools.nsc.Main", "-nowarn"]
 
 
 def _run(words: Sequence[str]) -> None:

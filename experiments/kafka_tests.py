@@ -27,8 +27,10 @@ from experiments.tools import click_errors
 from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
 from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.kafka.live.witness.jars import program
+from kraftcheck.osutil.java import BRIEF
 
 _JUNIT: Final = Path(__file__).resolve().parent / "junit"
+_LAUNCHER: Final = "org.junit.platform.console.ConsoleLauncher"
 _TEST: Final = re.compile(r"/src/test/(?:java|scala/unit|scala/integration)/")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
 _METHOD: Final = {
@@ -149,8 +151,8 @@ def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
 
     Raises ClusterError: no test ran, or a class is not there, on which JUnit fails all tests.
     """
-    words = [program("java"), "-cp", ":".join(path), "org.junit.platform.console.ConsoleLauncher"]
-    words += ["execute", "--disable-banner", "--details=none", f"--reports-dir={reports}"]
+    words = [program("java"), *BRIEF, "-cp", ":".join(path), _LAUNCHER, "execute"]
+    words += ["--disable-banner", "--details=none", f"--reports-dir={reports}"]
     words += [f"-p={each[:-2]}" if each.endswith(".*") else f"-c={each}" for each in classes]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = [

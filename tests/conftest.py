@@ -254,6 +254,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Late, because importing Spark takes a second that most runs of the suite need not spend.
     from pyspark.sql import SparkSession
 
+    from kraftcheck.osutil.java import BRIEF
+
     scratch = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("kraftcheck-tests")
     for key, value in {
@@ -262,8 +264,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # It ends soon: half the processor seconds of Java's own choice.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": " ".join(BRIEF),
         "spark.default.parallelism": "2",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",

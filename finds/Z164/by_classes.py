@@ -18,7 +18,8 @@ import click
 
 from experiments.tools import click_errors
 from kraftcheck.kafka.live.cluster import ClusterError
-from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, class_path, program
+from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, class_path, javac, program
+from kraftcheck.osutil.java import BRIEF
 
 REMOVED_LEADER: Final = Path(__file__).resolve().parent / "RemovedLeader.java"
 CASES: Final = {
@@ -45,9 +46,9 @@ def outcomes(
         source = Path(folder) / REMOVED_LEADER.name
         source.write_text(as_of(version, REMOVED_LEADER.read_text(encoding="utf-8")), "utf-8")
         # Else the sources of Kafka's tests, where they lie among the jars, would be compiled, too.
-        words = ["javac", "-nowarn", "-proc:none", "-sourcepath", folder]
+        words = [*javac(), "-sourcepath", folder]
         run([*words, "-cp", jars, "-d", folder, str(source)])
-        words = [program("java"), "-XX:TieredStopAtLevel=1", "-cp", f"{folder}:{jars}"]
+        words = [program("java"), *BRIEF, "-cp", f"{folder}:{jars}"]
         said = run([*words, f"org.apache.kafka.raft.{REMOVED_LEADER.stem}", *cases])
     found = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     return zip(cases, found, strict=True)

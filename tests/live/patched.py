@@ -22,6 +22,7 @@ from kraftcheck.kafka.live.witness.jars import class_path
 from kraftcheck.kafka.witness.chance import Component
 from kraftcheck.kafka.witness.driving import drive, traces_of
 from kraftcheck.kafka.witness.kafka import Kafka
+from kraftcheck.osutil.java import BRIEF
 from kraftcheck.traces.foreign.batch import judge_steps
 from kraftcheck.traces.foreign.profiles import read_profile
 from kraftcheck.traces.foreign.reading import read_foreign
@@ -31,8 +32,6 @@ EXPLAINED: Final = 8
 """Of how many refused steps of a plant it is said what is wrong."""
 COMPILE: Final = Path(__file__).with_name("Compile.java")
 EDIT: Final = Path(__file__).with_name("Edit.java")
-SHORT: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""For a program that ends soon."""
 
 
 class Plant(NamedTuple):
@@ -73,7 +72,7 @@ def compiled(plants: Sequence[Plant], sources: Path, folder: Path, of: str) -> l
         changed.parent.mkdir(parents=True)
         changed.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
         words += [str(changed), str(folder / f"classes{number}")]
-    done = subprocess.run(["java", *SHORT, str(COMPILE), *words], capture_output=True, text=True)
+    done = subprocess.run(["java", *BRIEF, str(COMPILE), *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [Path(each) for each in words[2::2]]
 
@@ -88,7 +87,7 @@ def edited(plants: Sequence[Plant], folder: Path, of: str) -> list[Path]:
         for word in (plant.file, plant.old, plant.new, str(place))
     ]
     done = subprocess.run(
-        ["java", *SHORT, "-cp", path, str(EDIT), *words], capture_output=True, text=True
+        ["java", *BRIEF, "-cp", path, str(EDIT), *words], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return folders

@@ -22,11 +22,12 @@ import kraftcheck
 from kraftcheck.kafka.live import interceptor
 from kraftcheck.kafka.live.artifacts import ArtifactError, broker, class_path, version
 from kraftcheck.kafka.serve.admin import Cluster, Process
+from kraftcheck.osutil.java import BRIEF
 
 pytestmark = pytest.mark.kafka
 
 LOGGING: Final = Path(__file__).resolve().parents[2] / "kraftcheck/kafka/live/kafka/log4j2.xml"
-JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM: Final = ("-Xmx256m", *BRIEF)
 TOOLS: Final = "org.apache.kafka.tools"
 RECORDS: Final = 50
 SEND: Final = Path(__file__).resolve().parents[2] / "experiments/recorded/send.py"

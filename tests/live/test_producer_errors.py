@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 import pytest
 
 from kraftcheck.kafka.live.witness.jars import DEFAULT, class_path, program
-from tests.live.patched import SHORT, Plant, compiled, sources
+from kraftcheck.osutil.java import BRIEF
+from tests.live.patched import Plant, compiled, sources
 from tests.reference.transactions.test_errors import RULES, told_by_rule
 
 pytestmark = [pytest.mark.slow, pytest.mark.kafka]
@@ -79,7 +80,7 @@ def seen(repo_root: Path, own: Path | None = None) -> dict[int, list[ProducerAns
     """By version; own: a folder of classes that come before Kafka's."""
     errors = dict.fromkeys(error for error, _, _ in told_by_rule(repo_root))
     path = class_path(DEFAULT, own, OF)
-    words = [program("java"), *SHORT, "-cp", ":".join(path.entries), path.host, *errors]
+    words = [program("java"), *BRIEF, "-cp", ":".join(path.entries), path.host, *errors]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: dict[int, list[ProducerAnswer]] = {1: [], 2: []}

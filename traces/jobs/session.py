@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 
 import tla_utils
 from kraftcheck.osutil.files import read_text
+from kraftcheck.osutil.java import BRIEF
 from kraftcheck.traces.jobs.backends import own_error
 from tla_utils.errors import ToolError
 from tla_utils.jar import find_java
@@ -87,8 +88,6 @@ LOOPBACK = f"{STANDALONE}127.0.0.1:"
 """A standalone cluster on this machine (kraftcheck/standalone.py) needs no network either."""
 CONNECT_S = 10.0
 JVM = "spark.driver.extraJavaOptions"
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that ends soon takes half the processor seconds if it compiles little."""
 
 
 def spark_session(
@@ -176,7 +175,7 @@ def settings_of(local: bool, here: bool, driver_memory: str) -> dict[str, str]:
     if here:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     if local:
-        settings |= {"spark.sql.shuffle.partitions": "8", JVM: BRIEF}
+        settings |= {"spark.sql.shuffle.partitions": "8", JVM: " ".join(BRIEF)}
     return {key: value for key, value in settings.items() if key not in _chosen() - _NEEDED}
 
 

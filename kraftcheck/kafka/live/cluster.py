@@ -30,10 +30,11 @@ from kraftcheck.kafka.live.artifacts import broker, class_path, version
 from kraftcheck.kafka.live.islands import Islands
 from kraftcheck.kafka.live.witness.jars import program
 from kraftcheck.osutil import children
+from kraftcheck.osutil.java import BRIEF
 
 STATE = "cluster.json"
 CLUSTER_ID = "a3JhZnRjaGVjazAwMDAwMA"
-JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM = ("-Xmx256m", *BRIEF)
 STARTED = "Kafka Server started"
 LOCK = ".lock"
 BLOCK = 1 << 16

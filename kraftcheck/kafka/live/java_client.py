@@ -30,9 +30,10 @@ from kraftcheck.kafka.live.library import (
     Shown,
 )
 from kraftcheck.kafka.live.witness.jars import program
+from kraftcheck.osutil.java import BRIEF
 
 PROGRAM: Final = Path(__file__).resolve().parent / "kafka" / "Clients.java"
-JVM: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM: Final = ("-Xmx256m", *BRIEF)
 START_S: Final = 60.0
 SLACK_S: Final = 5.0
 """How much longer than the client we wait for what it has promised to give up."""

@@ -16,6 +16,7 @@ from typing import IO, Final
 
 from kraftcheck.kafka.live.witness.jars import ClassPath, program
 from kraftcheck.osutil.children import end, started
+from kraftcheck.osutil.java import BRIEF
 
 ANSWER_S: Final = 60.0
 """How long a move may take; it takes some 30 us."""
@@ -24,8 +25,7 @@ AHEAD: Final = 1 << 15
 waits for the other."""
 OPTIONS: Final = (
     "-Xmx512m",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
+    *BRIEF,
     "-XX:-UsePerfData",
     "-Xshare:auto",
     # The jars of Kafka's tests have a configuration that logs each step of a role.

@@ -24,7 +24,7 @@ from kraftcheck.kafka.live.artifacts import (
     first,
     version_of,
 )
-from kraftcheck.osutil.java import NoJava, launcher
+from kraftcheck.osutil.java import BRIEF, NoJava, launcher
 
 _HERE: Final = Path(__file__).resolve().parent
 _POM: Final = _HERE / "pom.xml"
@@ -207,11 +207,10 @@ def rewritten(version: str, text: str, since: str, before: str, now: str) -> str
 
 def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Path) -> Path:
     """The folder in this place with the classes of these sources. Raises ArtifactError."""
-    compiler = program("javac")
     for path, text in sources.items():
         (place / "java" / path).parent.mkdir(parents=True, exist_ok=True)
         (place / "java" / path).write_text(text, encoding="utf-8")
-    words = [compiler, "--release", _RELEASE, "-proc:none", "-nowarn", "-d", str(place / "classes")]
+    words = [*javac(), "--release", _RELEASE, "-d", str(place / "classes")]
     # Else the sources of tests that lie among the jars would be compiled, too.
     words += ["-sourcepath", str(place / "java")]
     words += ["-cp", ":".join(jars), *(str(place / "java" / path) for path in sources)]
@@ -220,6 +219,11 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
         said = [line for line in done.stderr.splitlines() if "error" in line]
         raise ArtifactError(f"javac, with Kafka {version}: {said[0] if said else 'failed'}")
     return place / "classes"
+
+
+def javac() -> list[str]:
+    """The compiler, without annotations and warnings. Raises ArtifactError: there is none."""
+    return [program("javac"), *(f"-J{each}" for each in BRIEF), "-proc:none", "-nowarn"]
 
 
 def program(name: str) -> str:
