@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 from xml.etree import ElementTree
@@ -73,8 +73,12 @@ class Compared(NamedTuple):
         return shown and not self.fixed.failed
 
 
-def compare(name: str) -> Compared:
-    """Runs the tests of a find's patch both ways. Raises ArtifactError, ClusterError."""
+def compare(name: str, whole: bool = True) -> Compared:
+    """Runs the tests of a find's patch both ways.
+
+    whole: whether all tests of a class are run without the fix, too, or those that the patch adds
+    or changes. Raises ArtifactError, ClusterError.
+    """
     text = (FINDS / name / "fix.patch").read_text("utf-8")
     path = jars()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
@@ -87,12 +91,12 @@ def compare(name: str) -> Compared:
         classes = [Path(_TEST.split(each.as_posix())[1]).with_suffix("") for each in sources]
         names = [each.as_posix().replace("/", ".") for each in classes]
         touched = frozenset(_touched(text, tree))
-        without = _run(names, [str(tests), *path], Path(folder) / "without", touched)
+        chosen = () if whole else touched
         return Compared(
             frozenset(_added(text)),
             touched,
-            without,
-            _run(names, [str(tests), str(fixed), *path], Path(folder) / "with", frozenset()),
+            _run(names, [str(tests), *path], Path(folder) / "without", touched, chosen),
+            _run(names, [str(tests), str(fixed), *path], Path(folder) / "with"),
         )
 
 
@@ -133,26 +137,39 @@ def jars() -> list[str]:
     return [f"{tests.libraries()}/*", f"{libraries()}/*"]
 
 
-def _run(classes: Sequence[str], path: Sequence[str], reports: Path, due: frozenset[str]) -> Run:
+def _run(
+    classes: Sequence[str],
+    path: Sequence[str],
+    reports: Path,
+    due: frozenset[str] = frozenset(),
+    methods: Collection[str] = (),
+) -> Run:
     """Runs test classes; once more if others fail than are due.
 
     Some of Kafka's tests give threads a few milliseconds, and fail on a busy machine. What fails
     both times counts.
     """
-    first = run_once(classes, path, reports / "first")
+    first = run_once(classes, path, reports / "first", methods)
     if first.failed <= due:
         return first
-    again = run_once(classes, path, reports / "again")
+    again = run_once(classes, path, reports / "again", methods)
     return Run(first.tests, first.failed & again.failed)
 
 
-def run_once(classes: Sequence[str], path: Sequence[str], reports: Path) -> Run:
+def run_once(
+    classes: Sequence[str], path: Sequence[str], reports: Path, methods: Collection[str] = ()
+) -> Run:
     """Runs test classes, and of names that end in .* all classes of the package.
 
-    Raises ClusterError: no test ran, or a class is not there, on which JUnit fails all tests.
+    Args:
+        methods: names of the tests to run; by default, all.
+
+    Raises:
+        ClusterError: no test ran, or a class is not there, on which JUnit fails all tests.
     """
     words = [program("java"), *BRIEF, "-cp", ":".join(path), _LAUNCHER, "execute"]
     words += ["--disable-banner", "--details=none", f"--reports-dir={reports}"]
+    words += [f"--include-methodname=.*#{each}" for each in sorted(methods)]
     words += [f"-p={each[:-2]}" if each.endswith(".*") else f"-c={each}" for each in classes]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = [
