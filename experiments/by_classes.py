@@ -18,11 +18,10 @@ from kraftcheck.kafka.live.artifacts import class_path, version
 from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.kafka.live.witness.jars import (
     as_of,
+    brief_java,
     class_path as witness_path,
-    program,
     rewritten,
 )
-from kraftcheck.osutil.java import BRIEF
 
 Outcome = Mapping[str, Any]
 """case, found, control."""
@@ -47,8 +46,8 @@ def run_java(
     with tempfile.TemporaryDirectory(prefix="kraftcheck-") as folder:
         source = Path(folder) / program_file.name
         source.write_text(text, encoding="utf-8")
-        options = [*BRIEF, f"-Djava.io.tmpdir={folder}", "-cp", path]
-        call = [program("java"), *options, str(source), *words]
+        options = [f"-Djava.io.tmpdir={folder}", "-cp", path]
+        call = [*brief_java(), *options, str(source), *words]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"{program_file.name}: {' '.join(done.stderr.split())[-300:]}")

@@ -27,8 +27,7 @@ from experiments.tools import click_errors
 from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
 from kraftcheck.kafka.live.cluster import ClusterError
 from kraftcheck.kafka.live.sources import MODULES, unpack_tree
-from kraftcheck.kafka.live.witness.jars import javac, program
-from kraftcheck.osutil.java import BRIEF
+from kraftcheck.kafka.live.witness.jars import brief_java, javac
 
 FINDS: Final = Path(__file__).resolve().parents[1] / "finds"
 KNOWN: Final = sorted(path.parent.name for path in FINDS.glob("*/fix.patch"))
@@ -83,7 +82,7 @@ def _scalac() -> list[str]:
     """Of the version that Kafka was compiled with."""
     scala = Artifacts("scala", _SCALA / "pom.xml", _SCALA / "checksums.txt", version())
     path = f"{scala.libraries()}/*"
-    return [program("java"), *BRIEF, "-cp", path, "scala.tools.nsc.Main", "-nowarn"]
+    return [*brief_java(), "-cp", path, "scala.tools.nsc.Main", "-nowarn"]
 
 
 def _run(words: Sequence[str]) -> None:

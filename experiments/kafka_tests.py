@@ -26,8 +26,7 @@ from experiments.changed import FINDS, compiled, patched
 from experiments.tools import click_errors
 from kraftcheck.kafka.live.artifacts import Artifacts, libraries, version
 from kraftcheck.kafka.live.cluster import ClusterError
-from kraftcheck.kafka.live.witness.jars import program
-from kraftcheck.osutil.java import BRIEF
+from kraftcheck.kafka.live.witness.jars import brief_java
 
 _JUNIT: Final = Path(__file__).resolve().parent / "junit"
 _LAUNCHER: Final = "org.junit.platform.console.ConsoleLauncher"
@@ -167,7 +166,7 @@ def run_once(
     Raises:
         ClusterError: no test ran, or a class is not there, on which JUnit fails all tests.
     """
-    words = [program("java"), *BRIEF, "-cp", ":".join(path), _LAUNCHER, "execute"]
+    words = [*brief_java(), "-cp", ":".join(path), _LAUNCHER, "execute"]
     words += ["--disable-banner", "--details=none", f"--reports-dir={reports}"]
     words += [f"--include-methodname=.*#{each}" for each in sorted(methods)]
     words += [f"-p={each[:-2]}" if each.endswith(".*") else f"-c={each}" for each in classes]

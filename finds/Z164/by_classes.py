@@ -18,8 +18,7 @@ import click
 
 from experiments.tools import click_errors
 from kraftcheck.kafka.live.cluster import ClusterError
-from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, class_path, javac, program
-from kraftcheck.osutil.java import BRIEF
+from kraftcheck.kafka.live.witness.jars import DEFAULT, as_of, brief_java, class_path, javac
 
 REMOVED_LEADER: Final = Path(__file__).resolve().parent / "RemovedLeader.java"
 CASES: Final = {
@@ -48,7 +47,7 @@ def outcomes(
         # Else the sources of Kafka's tests, where they lie among the jars, would be compiled, too.
         words = [*javac(), "-sourcepath", folder]
         run([*words, "-cp", jars, "-d", folder, str(source)])
-        words = [program("java"), *BRIEF, "-cp", f"{folder}:{jars}"]
+        words = [*brief_java(), "-cp", f"{folder}:{jars}"]
         said = run([*words, f"org.apache.kafka.raft.{REMOVED_LEADER.stem}", *cases])
     found = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     return zip(cases, found, strict=True)

@@ -221,6 +221,11 @@ def _compile(version: str, sources: dict[Path, str], jars: list[str], place: Pat
     return place / "classes"
 
 
+def brief_java() -> list[str]:
+    """The launcher, for a program that ends soon. Raises ArtifactError: there is none."""
+    return [program("java"), *BRIEF]
+
+
 def javac() -> list[str]:
     """The compiler, without annotations and warnings. Raises ArtifactError: there is none."""
     return [program("javac"), *(f"-J{each}" for each in BRIEF), "-proc:none", "-nowarn"]
