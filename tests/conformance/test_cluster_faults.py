@@ -190,6 +190,7 @@ def test_components_are_judged_under_their_own_constants(recorded: PartTables) -
     assert {"Committed", "OneProcess"} <= set(CHECKS)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_an_answer_that_contradicts_its_decision_is_rejected(
     recorded: PartTables, tmp_path: Path

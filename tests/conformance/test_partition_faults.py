@@ -165,6 +165,7 @@ def judged(recorded: PartTables, tmp_path_factory: pytest.TempPathFactory) -> Co
     return conform(folder, ConformOptions(backend=Pool(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_an_altered_high_watermark_is_rejected_and_explained(judged: Conformance) -> None:
     summary = judged.summary

@@ -54,6 +54,7 @@ def verdicts(constants: PartitionConstants, steps: list[dict[str, Value]]) -> li
     return report.numbers("rejected") + report.numbers("unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"{len(c.replicas)}-replicas")
 def test_every_step_is_one_of_the_specification(constants: PartitionConstants) -> None:
     values = PartitionValues(constants)

@@ -71,6 +71,7 @@ def walked(of: Plain) -> Iterator[tuple[Rows, Rows]]:
             rows = after
 
 
+@pytest.mark.slow
 @of_each
 def test_every_property_says_the_same_in_both(of: Plain, specs_dir: Path) -> None:
     planted = of.planted
@@ -156,6 +157,7 @@ def test_every_rule_is_asked(of: Plain) -> None:
     assert {snake(rule) for rule, _ in of.questions()} == rules
 
 
+@pytest.mark.slow
 @of_each
 def test_another_rule_is_told(of: Plain, specs_dir: Path) -> None:
     """What is decided by it is told as well."""

@@ -447,6 +447,7 @@ def test_a_rejected_step_is_explained_in_the_words_of_its_run(
     assert rejection["replay"] == f"kraftcheck replay {trace} --run {NUMBER[name]}"
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_rejected_steps_are_told_and_explained_from_the_first_run_on(
     judged: Conformance, trace: Path, tmp_path: Path

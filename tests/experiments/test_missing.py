@@ -68,6 +68,7 @@ def test_without_a_registry(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert one_line(told(name, tmp_path), name) == f"{REGISTRY}; {WITHOUT}"
 
 
+@pytest.mark.slow
 def test_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that need it are the ones of which the page says so; the others go on."""
 

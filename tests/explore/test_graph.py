@@ -74,6 +74,7 @@ def test_a_graph_that_begins_with_a_leader_has_schedules_too(tmp_path: Path) -> 
     assert roles["broker 0"] == "Leader"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

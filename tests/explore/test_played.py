@@ -205,6 +205,7 @@ def test_z67_is_inevitable_from_the_second_election_on() -> None:
     assert curve.inevitable is not None and curve.points[curve.inevitable].at >= 48
 
 
+@pytest.mark.slow
 def test_the_curve_stands_on_the_page_of_the_run(tmp_path: Path) -> None:
     schedule, page = tmp_path / "Z28.moves", tmp_path / "Z28.html"
     schedule.write_text(write(replace(Z28, moves=Z28.moves[:27])), "utf-8")

@@ -60,6 +60,7 @@ def own(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "c"
 
 
+@pytest.mark.slow
 def test_what_is_found_is_told(own: Path) -> None:
     result = run("run", own.parent / "both.toml", "--out", own, "--quiet")
     lines = result.stdout.splitlines()

@@ -302,6 +302,7 @@ def dies(source: Source) -> Outcome:
     return command._outcome(source, options=Options(), html=None)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_no_other_file_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -572,6 +573,7 @@ def fatal(source: Source) -> Outcome:
 AS_FOUND = Options("auto", "auto", None, 5.0, None, {})
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_its_worker_on_spark_is_unknown(
     spark: SparkSession, tmp_path: Path
 ) -> None:

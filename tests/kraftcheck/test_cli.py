@@ -101,6 +101,7 @@ def taken(verb: tuple[str, ...], folder: Path) -> list[str]:
     return said
 
 
+@pytest.mark.slow
 def test_no_verb_works_for_long_before_it_is_watched_over(tmp_path: Path) -> None:
     """From there on nothing is silent for two seconds (test_screen), whatever a verb imports."""
     lines = json.dumps([taken(verb, tmp_path) for verb in VERBS])

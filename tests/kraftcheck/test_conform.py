@@ -154,6 +154,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     assert result.exit_code == 3 and "thesis.tex, which is not ours" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_bug_is_found_by_the_steps_it_takes(trace: Path) -> None:
     artifacts.merge(trace, artifacts.Part("spec", "holds", 1.0))

@@ -99,6 +99,7 @@ def test_nothing_is_said_of_a_change_that_no_graph_meets(tmp_path: Path) -> None
     assert (document["verdict"], document["never_met"]) == ("unknown", never)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("how", ["bug", "rules"])
 def test_a_bug_of_the_partition_is_violated_with_the_way_to_it(how: str, tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def outcome(verb: str) -> tuple[int, str, str]:
     return result.exit_code, SECONDS.sub("", result.output), SECONDS.sub("", page)
 
 
+@pytest.mark.slow
 def test_every_kind_of_file_is_here(judged: Path) -> None:
     assert sorted(kinds(judged)) == sorted(KINDS)
 
@@ -81,6 +82,7 @@ def path(kind: str, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return kinds(tmp_path)[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_named_or_does_not_matter(kind: str, path: Path) -> None:
     data = path.read_bytes()

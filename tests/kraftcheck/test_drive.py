@@ -95,6 +95,7 @@ BUGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", BUGS)
 def test_a_planted_bug_of_every_protocol_differs(protocol: str) -> None:
     bug, node, search = BUGS[protocol]
@@ -105,6 +106,7 @@ def test_a_planted_bug_of_every_protocol_differs(protocol: str) -> None:
     assert wrong.driven.differences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "node"),
     [("Z25", 0), ("Z28", 0), ("Z29", 0), ("Z33", 0), ("Z39", 0), ("Z35", -2)],
@@ -132,6 +134,7 @@ def test_seeking_meets_more_than_as_many_steps_by_chance() -> None:
     assert len(seeking.driven.features) > 1.15 * len(chance.driven.features)
 
 
+@pytest.mark.slow
 def test_one_seed_is_one_trace() -> None:
     one, other = driver_of("quorum"), driver_of("quorum")
     for driver in (one, other):

@@ -35,6 +35,7 @@ def asked(*words: str | int | Path) -> Result:
     return CliRunner().invoke(cli, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_a_folder_and_several_files_are_judged_together(tmp_path: Path) -> None:
     for name in ("voter", "voter-bug"):
         (tmp_path / f"{name}.jsonl").write_bytes((FOREIGN / f"{name}.jsonl").read_bytes())
@@ -62,6 +63,7 @@ def test_a_refused_step_is_told_with_its_rules_and_equal_causes_together() -> No
     assert "FollowerGrantsPreVote TRUE" in told
 
 
+@pytest.mark.slow
 def test_replay_tells_a_trace_line_by_line() -> None:
     done = asked("replay", FOREIGN / "voter-bug.jsonl")
     lines = done.stdout.splitlines()
@@ -71,6 +73,7 @@ def test_replay_tells_a_trace_line_by_line() -> None:
     assert asked("replay", FOREIGN / "voter.jsonl", "--run", 7).exit_code == 3
 
 
+@pytest.mark.slow
 def test_replay_tells_what_stands_in_a_field_in_words() -> None:
     told = asked("replay", FOREIGN / "broker-bug.jsonl").stdout
     assert "|->" not in told
@@ -207,6 +210,7 @@ def test_a_damaged_file_among_many_is_named(tmp_path: Path) -> None:
     assert done.exit_code == 3 and "0001.jsonl:41: " in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_tlc_without_the_class_for_values_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

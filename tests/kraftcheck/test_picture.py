@@ -99,6 +99,7 @@ def test_a_run_of_a_campaign_becomes_a_page(tmp_path: Path) -> None:
     assert again.read_text("utf-8") == text
 
 
+@pytest.mark.slow
 def test_steps_of_another_implementation_become_a_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = asked("conform", ROOT / "examples/foreign/voter-bug.jsonl", "--html", page)

@@ -137,6 +137,7 @@ def test_rules_of_ones_own_fail_as_a_bug_does(
     assert both.exit_code == 3 and "and not both" in both.output
 
 
+@pytest.mark.slow
 def test_processes_are_told_rules_of_ones_own(tmp_path: Path) -> None:
     file = rules_file("Z36", tmp_path)
     own = read_rules(file).replacement

@@ -23,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_a_failing_run_becomes_a_schedule_that_fails_alike(folder: Path) -> None:
     path = folder.parent / "small.schedule"
     command = ("shrink", folder, "--run", 13, "--attempts", 150, "--out", path, "--json")

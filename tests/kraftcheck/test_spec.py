@@ -103,6 +103,7 @@ def test_mismatches_are_told_and_counted(tmp_path: Path) -> None:
     assert "0 of 2 models as expected, 2 MISMATCH, " in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_bad_input_comes_before_violated_before_unknown(tmp_path: Path) -> None:
     """The other models' verdicts are there in any case."""

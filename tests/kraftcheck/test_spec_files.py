@@ -31,6 +31,7 @@ def test_a_rendered_cfg_says_what_the_table_says() -> None:
     assert "  Voters = {n1, n2}\n" in printed.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_model_is_written_so_that_tlc_runs_it(tmp_path: Path) -> None:
     """In that folder alone, and with the verdict that the kit expects."""

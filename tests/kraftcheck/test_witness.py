@@ -92,6 +92,7 @@ def test_a_profile_is_for_steps_of_another_implementation(tmp_path: Path) -> Non
     assert "--as is for full rows" in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_conform_allows_what_kafka_does_when_it_is_told_to() -> None:
     path = str(DATA / "kafka-departures.jsonl")

@@ -120,6 +120,7 @@ def test_unacknowledged_produce_has_no_offset(bootstrap: str, tmp_path: Path) ->
     assert {o.result for o in appends} == {None}
 
 
+@pytest.mark.slow
 def test_members_of_a_group_share_a_log(bootstrap: str, tmp_path: Path) -> None:
     """The mock gives the members nothing to read for three seconds, more on a busy machine."""
     for seconds in (4.5, 9.0, 18.0):
@@ -353,6 +354,7 @@ def test_without_the_shift_a_second_recording_would_be_refuted(
     assert judge_file(tmp_path / "second" / HISTORY, Options()).verdict == "violated"
 
 
+@pytest.mark.slow
 def test_a_command_of_the_user_does_the_faults(bootstrap: str, tmp_path: Path) -> None:
     script = tmp_path / "hurt"
     script.write_text(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.test_plain import EACH
 from tests.mutation import covering, reasons
 from tests.mutation.attack import RULES
@@ -12,6 +14,7 @@ from tests.mutation.mutants import mutants
 from tests.mutation.search import Settings
 
 
+@pytest.mark.slow
 def test_every_reason_belongs_to_a_mutant(repo_root: Path) -> None:
     given = reasons.read(repo_root / Settings().reasons)
     targets = covering.targets(repo_root, repo_root / Settings().table)

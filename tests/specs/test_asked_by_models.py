@@ -22,11 +22,13 @@ BY_NAME = {each.name: each for each in PROTOCOLS}
 ASKED = [name for name in BY_NAME if stored(name)]
 
 
+@pytest.mark.slow
 def test_it_is_what_the_models_have() -> None:
     assert WRITTEN.read_text("utf-8") == written()
     assert all(family(name).on_request for name in ASKED)
 
 
+@pytest.mark.slow
 def test_a_model_that_asks_for_more_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SPECS, tmp_path / "specs")
     monkeypatch.setattr(asked_by_models, "SPECS", tmp_path / "specs")

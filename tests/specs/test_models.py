@@ -102,6 +102,7 @@ def complaints(specs: Path) -> list[str]:
     return lint(read_manifest(specs / "models.toml"), required)
 
 
+@pytest.mark.slow
 def test_the_manifest_is_in_order() -> None:
     assert len(properties("QuorumProperties")) == 18
     assert len(properties("PartitionProperties")) == 24
@@ -142,6 +143,7 @@ def _asked(model: str) -> list[str]:
     return [*config.invariants, *config.properties]
 
 
+@pytest.mark.slow
 def test_a_property_that_a_model_forgets_is_told(tmp_path: Path) -> None:
     copy = tmp_path / "specs"
     shutil.copytree(SPECS, copy)

@@ -52,6 +52,7 @@ def test_the_canary_is_found_by_every_profile(profile: str) -> None:
     assert found.how == "AnnouncedLeaderIsCaughtUp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "bug", "examples", "moves"),
     [
@@ -70,6 +71,7 @@ def test_a_bug_is_found_within_a_budget_and_shrunk(
     assert left is not None and left <= moves and left < found.length
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     ("machine", "change", "seed", "action"),
@@ -100,6 +102,7 @@ def test_draws_look_alike_by_position_alone() -> None:
     assert one.label == other.label != st.sampled_from([object() for _ in range(3)]).label
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_there_is_nothing() -> None:
     """The twin of the tests above: what finds a bug in everything would pass them."""
     found = search("partition", None, 1, budget(5))

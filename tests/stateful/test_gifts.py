@@ -47,6 +47,7 @@ def test_a_failure_is_kept_shortened_and_replays(tmp_path: Path) -> None:
     assert "of these moves are enough" in notes
 
 
+@pytest.mark.slow
 def test_a_step_that_tlc_refuses_is_a_failure_like_any_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def search(bug: str | None, budget: settings = BUDGET) -> None:
     run_state_machine_as_test(machine, settings=budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["Z23", "Z29", "Z34", "Z41", "Z42", "Z48"])
 def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
     # Hypothesis draws constants of the modules that are loaded as well, so other tests in the same
@@ -49,6 +50,7 @@ def test_a_follower_that_never_comes_back_is_found() -> None:
         search("Z26")
 
 
+@pytest.mark.slow
 def test_what_is_found_shrinks_to_a_script() -> None:
     """A beginning and one move are enough for Z48; the schedule that is found first has nine."""
     with pytest.raises(Violation) as found:

@@ -62,6 +62,7 @@ def test_a_leader_that_never_resigns_is_found() -> None:
     assert found.value.name == "IsolatedLeaderResigns"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["Z01", "Z02", "Z03", "Z07", "Z13", "Z15", "Z16"])
 def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
     # The limit costs nothing where the bug is found before.

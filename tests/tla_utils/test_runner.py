@@ -161,6 +161,7 @@ def test_assumptions() -> None:
     assert (result.verdict, result.kind) == ("violated", "assumption")
 
 
+@pytest.mark.slow
 def test_overrides_need_the_defining_module(toys: Path) -> None:
     def states(cfg: str) -> TlcResult:
         job = TlcJob(toys / "UsesRules.tla", f"INIT Init\nNEXT Next\n{cfg}", [toys / "library"])

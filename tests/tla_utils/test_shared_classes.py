@@ -33,6 +33,7 @@ def loaded(toys: Path, jar: Jar, told: Path) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_classes_come_from_the_archive_and_a_stale_one_does_no_harm(
     toys: Path, jar: Jar, tmp_path: Path
 ) -> None:

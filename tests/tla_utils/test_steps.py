@@ -103,6 +103,7 @@ def test_overrides_reach_the_rules_behind_the_frame() -> None:
     assert "write Toggled <- [LedgerRules] BugToggled" in careless.warnings[0]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_steps_that_tlc_cannot_evaluate_are_isolated() -> None:
     steps = ledger_steps(120)
@@ -130,6 +131,7 @@ def test_a_step_for_which_java_has_no_room_is_unknown() -> None:
     assert failed("Attempted to apply function").verdict == "rejected"
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_an_error_without_a_step_is_narrowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if TLC had not said at which step it failed: halving must find the same one."""
@@ -164,6 +166,7 @@ def test_a_slow_check_is_unknown() -> None:
     assert "time limit" in report.verdicts[0].reason
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     ("module", "constants", "complaint"),

@@ -152,6 +152,7 @@ def test_values_are_the_usual_form() -> None:
     assert text.numbers("rejected") == [7] and text.as_text == "asked for"
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("damage", ["no jar", "other Java", "other TLC"])
 def test_a_class_that_cannot_be_loaded_is_said_and_text_is_taken(

@@ -36,6 +36,7 @@ def test_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["report"].holds and names["violated"].verdict == "violated"
 
 
+@pytest.mark.slow
 def test_seven_questions_to_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

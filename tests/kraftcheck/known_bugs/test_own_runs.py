@@ -71,6 +71,7 @@ def test_lost_levels_are_told(tmp_path: Path) -> None:
     assert (found.oracle, [*found.said], undecided) == ("histories", [10], "")
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.usefixtures("one_schedule")
 def test_where_time_is_short_what_the_schedules_show_is_told(
@@ -140,6 +141,7 @@ def test_what_the_correct_protocol_breaks_too_is_not_the_changes(
     assert told and all(path.exists() for path in told)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.usefixtures("no_schedule")
 def test_what_the_change_breaks_is_its_own_beside_that(

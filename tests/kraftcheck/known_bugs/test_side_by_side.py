@@ -113,6 +113,7 @@ def test_departures_are_the_bugs() -> None:
     }
 
 
+@pytest.mark.slow
 def test_side_by_side_is_as_one_by_one(tmp_path: Path) -> None:
     seeds, limit = (1, 2), 4
     alone: dict[int, int | None] = {}

@@ -76,6 +76,7 @@ def test_what_breaks_liveness_goes_on_for_ever() -> None:
     assert [*ending(replace(nothing, stuttering=True))] == ["and nothing changes any more"]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_what_the_reference_follows_is_told_and_drawn_as_a_run() -> None:
     """With the bug to the end; without it to where the bug shows, and on as TLC shows it."""

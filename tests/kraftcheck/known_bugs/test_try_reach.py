@@ -162,6 +162,7 @@ def test_what_does_not_go_together_is_refused_in_a_line(
     assert len(shown.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_models_that_instantiate_the_rules_are_taken(tmp_path: Path) -> None:
     (tmp_path / "Vote.tla").write_text(OVERLAY)
     manifest = manifest_of("quorum")
@@ -172,6 +173,7 @@ def test_models_that_instantiate_the_rules_are_taken(tmp_path: Path) -> None:
     assert not is_instantiated(overlay, manifest, found["quorum-vote"])
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_voters_that_change_see_a_change_of_the_quorums_rules(tmp_path: Path) -> None:
     (tmp_path / "Vote.tla").write_text(OVERLAY)

@@ -200,6 +200,7 @@ def test_every_bug_that_is_said_to_be_found_further_is_missed_here() -> None:
     assert told[-1] == "--tier medium finds Z06 as well"
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_known_bug_under_another_name_is_found_at_its_bounds(tmp_path: Path) -> None:
     """No small model shows it."""
@@ -435,6 +436,7 @@ def test_overlays_that_are_no_change_are_refused(
         read_overlay(path, manifest)
 
 
+@pytest.mark.slow
 def test_refusals_are_one_line_and_exit_code_3(tmp_path: Path) -> None:
     overlay = ("--overlay", str(EXAMPLES / "ServeBeforeFlush.tla"))
     both = (*overlay, "--rules", str(EXAMPLES / "count_before_flush.py"))

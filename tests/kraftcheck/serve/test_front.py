@@ -95,6 +95,7 @@ def test_confluent_kafka(cluster: Cluster, codec: str) -> None:
     reader.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -530,6 +531,7 @@ def asking_certificates(pem: Path) -> Iterator[str]:
         server.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl makes a certificate")
 def test_clients_that_log_in_over_tls(tmp_path: Path) -> None:
     from confluent_kafka import Producer
@@ -733,6 +735,7 @@ def test_a_port_that_is_taken() -> None:
     assert done.stderr == f"kraftcheck: port {port} is taken\n"
 
 
+@pytest.mark.slow
 def test_the_verb_serves_until_it_is_stopped_and_its_tape_is_judged_again(tmp_path: Path) -> None:
     options = ("--json", "--judge", "0", "--out", str(tmp_path))
     serve = [*KRAFTCHECK, "serve", *options]
@@ -823,6 +826,7 @@ def test_a_plan_that_names_what_is_not_there(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_plugin_fails_a_test_with_the_promise_and_the_tape(tmp_path: Path) -> None:
     """Z58 forgets which batches it has: the second test's repeated batch is there twice."""
     (tmp_path / "test_own.py").write_text(TESTS)

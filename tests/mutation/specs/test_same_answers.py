@@ -24,6 +24,7 @@ def test_of_each_decision_that_is_asked_one_mutant_is_argued_away() -> None:
     assert sorted(argued) == sorted(same_answers.QUESTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     "mutant",

@@ -65,6 +65,7 @@ def test_every_decision_with_a_guard_has_mutants(manifest: Manifest) -> None:
 # -- In models
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     ("id", "model", "verdict"),
@@ -102,6 +103,7 @@ def test_the_same_steps_are_attempted_each_time() -> None:
     assert {"", "(disabled)", "NotAwaited"} <= ignored
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_steps_of_the_reference_refuse_a_mutant(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch

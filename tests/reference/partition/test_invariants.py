@@ -201,6 +201,7 @@ def test_each_invariant_has_plants_and_twins() -> None:
     assert {twin.name for twin in TWINS} == set(PARTITION_INVARIANT_NAMES)
 
 
+@pytest.mark.slow
 def test_both_ways_agree_on_planted_violations() -> None:
     seen: Counter[str | None] = Counter()
     for seed in range(8):

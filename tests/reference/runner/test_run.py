@@ -47,6 +47,7 @@ def test_a_schedule_cut_short_is_a_run_too(keep: int) -> None:
 # --- Quality: what the scenario promises of its runs ---
 
 
+@pytest.mark.slow
 def test_runs_are_of_a_size_to_be_judged(many: PartTables) -> None:
     lengths = sorted(many.tables["runs"]["handler_calls"].to_pylist())
     assert 100 <= lengths[len(lengths) // 2] <= 300
@@ -58,6 +59,7 @@ def test_in_half_of_the_runs_leaders_change(many: PartTables) -> None:
     assert sum(s["leader_changes"] > 0 for s in statistics(many)) >= QUALITY_RUNS / 2
 
 
+@pytest.mark.slow
 def test_in_a_fifth_of_the_runs_a_follower_cuts_its_log(many: PartTables) -> None:
     assert sum(s["truncations"] > 0 for s in statistics(many)) >= QUALITY_RUNS / 5
 
@@ -104,6 +106,7 @@ def test_no_invariant_is_violated_in_a_thousand_runs() -> None:
 # --- Verdicts ---
 
 
+@pytest.mark.slow
 def test_a_bug_is_found_and_stops_the_run() -> None:
     part = simulate_part("quorum", 1, 0, QUALITY_RUNS, bug="Z01")
     stopped = [run for run in part.tables["runs"].to_pylist() if run["violations"]]

@@ -30,6 +30,7 @@ def failing(scenario: str, bug: str) -> Schedule:
     raise AssertionError("none fails")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "bug"), [("quorum", "Z02"), ("partition", "Z34")])
 def test_what_is_shrunk_fails_alike_with_fewer_choices(scenario: str, bug: str) -> None:
     schedule = failing(scenario, bug)

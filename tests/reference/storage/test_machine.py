@@ -108,6 +108,7 @@ class Machine(RuleBasedStateMachine):
         assert list(in_order(batches_in(story.broker.log), story.moments, compact)) == []
 
 
+@pytest.mark.slow
 def test_whatever_is_done_and_fails_promises_are_kept() -> None:
     run_state_machine_as_test(Machine, settings=SETTINGS)
 

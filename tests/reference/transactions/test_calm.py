@@ -39,6 +39,7 @@ def disturbed(number: int, bug: str | None, refused: bool = False) -> ScriptedRu
     return schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refused", [False, True])
 def test_without_a_bug_everything_ends(refused: bool) -> None:
     assert {disturbed(number, None, refused).progress() for number in range(300)} == {""}

@@ -85,6 +85,7 @@ def test_it_is_of_sets_that_differ(name: str) -> None:
     assert solver.check() == z3.sat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "name", "broken"),
     [

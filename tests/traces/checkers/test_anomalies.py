@@ -361,6 +361,7 @@ def marked(history: History, producers: int) -> History:
     return replace(history, operations=tuple(told))
 
 
+@pytest.mark.slow
 def test_the_slow_twin_agrees() -> None:
     seen: Counter[str] = Counter()
     for seed in range(1500):

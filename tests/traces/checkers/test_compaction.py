@@ -133,6 +133,7 @@ def test_an_append_without_an_offset_may_have_gone_between_the_end_and_the_recor
         assert verdict(*calls, call("fetch", 20, 25, 0, shown, end=end)) == expected
 
 
+@pytest.mark.slow
 def test_what_is_there_below_an_end_has_no_key_of_another_history() -> None:
     """A place below an end took the key of the batch's first value, and so replaced records: the
     verdict was another beside other histories.

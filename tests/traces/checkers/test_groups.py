@@ -508,6 +508,7 @@ def test_a_history_that_ends_within_a_rebalance_is_judged(tmp_path: Path) -> Non
 # -- By definition
 
 
+@pytest.mark.slow
 def test_agrees_with_the_definitions() -> None:
     found = [member_worlds.compare(seed) for seed in range(250)]
     assert found.count("violated") > 8 and found.count("holds") > 80

@@ -578,6 +578,7 @@ def test_a_history_that_is_cut_anywhere_is_nobodys_fault(
 # -- Enumeration
 
 
+@pytest.mark.slow
 def test_agrees_with_an_enumeration_of_fates() -> None:
     found = [transaction_worlds.compare(seed) for seed in range(600)]
     assert found.count("violated") > 50 and found.count("holds") > 200

@@ -40,6 +40,7 @@ def test_the_last_offset_of_all_may_be_the_end_of_a_transaction() -> None:
     assert judged(moved, [log_history(moved, 6, 7)]) == [HOLDS]
 
 
+@pytest.mark.slow
 def test_valid_logs_hold_and_what_is_changed_is_found_or_harmless() -> None:
     found = [tally(each, 0, EACH) for each in SETTINGS]
     assert [(each.setting[:2], each.wrong) for each in found if each.wrong] == []

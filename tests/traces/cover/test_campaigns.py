@@ -59,6 +59,7 @@ def test_runs_of_a_partition_see_a_part_of_its_graph(tmp_path: Path) -> None:
     assert of_cluster == {"quorum", "partition"}
 
 
+@pytest.mark.slow
 def test_steps_count_as_seen_up_to_names_and_only_under_equal_constants() -> None:
     matcher = matched(GRAPH)
     constants = dumped(GRAPH).book.constants

@@ -57,6 +57,7 @@ def test_every_protocol_has_a_graph() -> None:
     assert of_others == set(SEEN_IN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEN_IN)
 def test_every_edge_is_driven_and_a_bug_has_others(name: str) -> None:
     graph = dumped(name)

@@ -26,6 +26,7 @@ from tla_utils import ToolError
 pytestmark = [pytest.mark.tlc, pytest.mark.xdist_group("cover")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -106,6 +106,7 @@ class _Accepts(PartitionRules):
         return "NONE"
 
 
+@pytest.mark.slow
 def test_the_spec_refuses_what_the_reference_refuses() -> None:
     found = refuse(matched("partition-isr"), limit=4000)
     assert found.rejected == [] and found.unknown == 0

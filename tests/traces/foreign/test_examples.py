@@ -72,6 +72,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERDICTS)
 def test_the_planted_bugs_are_rejected_and_nothing_else(name: str) -> None:
     trace = read_foreign(EXAMPLES / f"{name}.jsonl")
@@ -105,6 +106,7 @@ def lines_of(name: str) -> list[Line]:
     return [msgspec.json.decode(line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_a_wrong_high_watermark_that_is_hidden_is_found_in_the_next_response(
     tmp_path: Path,
 ) -> None:

@@ -84,6 +84,7 @@ def test_an_entry_that_nothing_needs_is_not_among_those_that_are_met() -> None:
     assert {met.name for met in found.met} == {entry.name for entry in entries}
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(("profile", "component", "run", "departures"), SAMPLES)
 def test_a_run_of_kafka_is_one_of_the_specs_with_the_profile(
@@ -232,6 +233,7 @@ def of_group(after: Any, name: str) -> None:
 OF_VOTERS = ("vote", "epoch", "high watermark", "log", "flushed")
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize(
     ("profile", "departures", "faults"),

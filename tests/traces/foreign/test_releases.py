@@ -68,6 +68,7 @@ def test_a_find_is_a_step_that_the_specs_refuse(name: str) -> None:
     assert actions(path, PROFILE.less(entry)).keys() == of
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("name", OF_4_0)
 def test_what_4_0_does_is_allowed_by_its_own_profile(name: str) -> None:
@@ -78,6 +79,7 @@ def test_what_4_0_does_is_allowed_by_its_own_profile(name: str) -> None:
     assert actions(path, profile.less(*bugs)).keys() == OF_4_0[name]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("part", CLUSTER)
 @pytest.mark.parametrize("version", INDEX)
@@ -103,6 +105,7 @@ def test_where_4_1_parts_from_later_ones_the_specs_allow_both() -> None:
     assert judge_batch(read_foreign(path), profile=PROFILE).verdict == "holds"
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("name", [*FINDS, "kafka-4.0.2-quorum", "kafka-cluster-partition"])
 def test_a_recording_with_a_fault_is_refused_at_it(name: str, tmp_path: Path) -> None:

@@ -170,6 +170,7 @@ def test_what_it_has_no_place_for_is_not_written() -> None:
         columns.write(wrong)
 
 
+@pytest.mark.slow
 def test_what_was_written_is_read_and_judged_as_before(tmp_path: Path) -> None:
     """With all certificates."""
     promise = promised(CONFIGURATION)

@@ -57,6 +57,7 @@ def test_columns_are_what_events_say(tmp_path: Path) -> None:
     assert found["columns"] > 110, found
 
 
+@pytest.mark.slow
 def test_what_was_damaged_is_not_taken_for_whole(tmp_path: Path) -> None:
     found: Counter[str] = Counter()
     for seed in range(600):
@@ -179,6 +180,7 @@ def edn_of(lines: list[dict[str, Any]], draw: random.Random) -> str:
 WORDS = ("type", "f", "isolation", "process")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [300, linerows.CHUNK])
 def test_columns_of_edn_are_what_events_say(
     piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,6 +225,7 @@ def test_a_wrong_translation_of_edn_is_seen(
             compare(path, jepsen.NAME)
 
 
+@pytest.mark.slow
 def test_pieces_of_json_are_as_good_as_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

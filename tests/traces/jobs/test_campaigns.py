@@ -73,6 +73,7 @@ def when_written(directory: Path) -> dict[Path, tuple[int, int]]:
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}
 
 
+@pytest.mark.slow
 def test_killed_and_taken_up_again_it_ends_in_the_same_bytes(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_steps_of_an_earlier_campaign_are_not_judged_again(own: Path) -> None:
     assert tlc["classes"] == tlc["judged_before"] > 0 == tlc["jvms"]
 
 
+@pytest.mark.slow
 def test_an_extended_campaign_is_one_that_was_longer(
     own: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +260,7 @@ def test_a_full_disk_is_one_line_and_what_was_finished_stays(
 # -- Violations
 
 
+@pytest.mark.slow
 def test_progress_says_what_was_found_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,6 +397,7 @@ def test_a_wrong_option_is_said_before_anything_is_written(tmp_path: Path) -> No
 # -- With TLC itself
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_rejected_steps_are_told_from_the_store_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

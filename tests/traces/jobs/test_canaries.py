@@ -239,6 +239,7 @@ def test_verdicts_that_are_not_one_for_each_step(steps: int) -> None:
         without_canaries(report, np.ones(steps, dtype=bool))
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 @pytest.mark.parametrize("at", [0, 8])
 def test_a_module_that_judges_every_so_many_steps_as_their_predecessor(

@@ -96,6 +96,7 @@ def judged(trace: Path) -> Conformance:
     return conform(trace, ALONE)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_rejected_step_is_joined_back_to_every_run_that_took_it(
     judged: Conformance, trace: Path
@@ -111,6 +112,7 @@ def test_a_rejected_step_is_joined_back_to_every_run_that_took_it(
     assert judged.reasons == ["1 distinct steps are not allowed by the spec; 2 runs took one"]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_the_summary_counts_what_there_is(judged: Conformance) -> None:
     summary = judged.summary
@@ -197,6 +199,7 @@ def test_spark_gives_the_same_result(
     assert [stage for stage, done, total in told if done == total] == ["read", "judge", "join"]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_workers_judge_what_is_too_much_for_the_driver(
     judged: Conformance,
@@ -227,6 +230,7 @@ def test_workers_judge_what_is_too_much_for_the_driver(
     assert sorted(path.name for path in out.iterdir() if path.is_dir()) == [SPECS_OF_WORKERS]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_processes_make_the_tables_of_what_is_too_much_for_one(
     judged: Conformance, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -94,6 +94,7 @@ def test_every_kind_of_file_is_here(finished: Path) -> None:
     assert sorted(kinds(finished)) == sorted(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_campaign_mends_or_names_what_is_damaged(
     kind: str, own: Path, finished: Path

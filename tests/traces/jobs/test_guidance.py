@@ -139,6 +139,7 @@ def test_two_processes_leave_the_same_bytes(
     assert contents(HERE) == contents(finished / HERE)
 
 
+@pytest.mark.slow
 def test_spark_leaves_the_same_bytes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +154,7 @@ def test_spark_leaves_the_same_bytes(
     assert left[0] == left[1]
 
 
+@pytest.mark.slow
 def test_judged_again_it_is_the_same(own: Path, finished: Path) -> None:
     """What no trace tells, which choices were made, comes of simulating again."""
     for victim in own.glob("quorum/judged/*-00000000[39]-*"):
@@ -362,6 +364,7 @@ def test_conditions_have_names_and_are_asked_of_their_own_inputs() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "protocol", [p for p in PROTOCOLS if p.by_chance], ids=lambda p: str(p.name)
 )
@@ -382,6 +385,7 @@ def with_conditions(monkeypatch: pytest.MonkeyPatch, *more: Sometimes) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_was_never_reached_is_told(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = Sometimes("Never", "It never happens.", (), lambda *given: False)
     there = [*conditions_of("quorum", {}), never]
@@ -457,6 +461,7 @@ def changed(directory: Path, **fields: Any) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

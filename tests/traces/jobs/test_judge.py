@@ -186,6 +186,7 @@ def test_a_table_of_steps_holds_each_step(examined: tuple[list[PartFiles], pa.Ta
                 assert table[number] == {**as_columns(form, step_of(row)[1]), "given": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_encoded_steps_are_those_of_the_table(
     examined: tuple[list[PartFiles], pa.Table],

@@ -207,6 +207,7 @@ def produced(before: PartitionLeader, sequence: int = 6) -> Step:
 OPEN = replace(INITIAL_PARTITION, log=(*COMMITTED, batch(4)), producer=Producer(0, 1, 5, open=True))
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_ranks_that_are_only_put_in_order_would_hide_a_leap(monkeypatch: Any) -> None:
     leap = produced(OPEN, 8)

@@ -99,6 +99,7 @@ def test_groups_joins_and_sorts_are_those_of_tables(spark: SparkSession) -> None
     assert first.to_pylist() == least(named, order, 4, ("a", "left")).to_pylist()
 
 
+@pytest.mark.slow
 def test_a_campaign_on_spark_leaves_the_same_bytes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_heartbeat_moves_a_broker_in_two_cases(steps: list[Step]) -> None:
     assert moves == shuts_down | {("Starting", False, True), ("Starting", True, True)}
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_constants_that_are_not_mentioned_change_no_verdict(steps: list[Step]) -> None:
     other = replace(CONSTANTS, elr_enabled=False, unclean_election=True)
@@ -147,6 +148,7 @@ def test_constants_that_are_mentioned_stay(steps: list[Step]) -> None:
         assert constant_name(name) in cfg_constants(other)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_renamed_steps_are_judged_alike(steps: list[Step]) -> None:
     """The bijections of the canonical form: brokers' steps under all names, all under values."""
@@ -158,6 +160,7 @@ def test_renamed_steps_are_judged_alike(steps: list[Step]) -> None:
     assert verdicts(listed) == verdicts(renamed)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_renumbered_steps_are_judged_alike(steps: list[Step]) -> None:
     """Broker epochs by their order, offsets of metadata moved."""

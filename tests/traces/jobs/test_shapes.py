@@ -117,6 +117,7 @@ def both(many: int) -> tuple[StepTable, EncodedSteps]:
     return text, EncodedSteps(["value"], forms, encoded, lambda: text)
 
 
+@pytest.mark.slow
 def test_every_type_of_every_protocol_is_drawn() -> None:
     met: set[type[Any]] = set()
 

@@ -51,6 +51,7 @@ def work_in(folder: Path) -> Work:
     )
 
 
+@pytest.mark.slow
 def test_a_worker_with_the_archives_alone_does_the_same(tmp_path: Path, unpacked: Path) -> None:
     here, there = work_in(tmp_path / "here" / "q"), work_in(tmp_path / "there" / "q")
     work_on(here, 0)
@@ -72,6 +73,7 @@ def test_equal_sources_make_equal_archives(tmp_path: Path, unpacked: Path) -> No
         assert pack(name, tmp_path).read_bytes() == (unpacked / f"{name}.zip").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_archives_have_what_check_and_conform_run_on_executors(
     tmp_path: Path, unpacked: Path
 ) -> None:

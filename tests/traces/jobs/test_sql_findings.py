@@ -110,6 +110,7 @@ def as_found(findings: dict[str, Any]) -> dict[str, set[tuple[Any, ...]]]:
     }
 
 
+@pytest.mark.slow
 def test_sql_finds_what_the_pool_found(
     spark: SparkSession, found: tuple[Path, dict[str, Any]]
 ) -> None:
@@ -120,6 +121,7 @@ def test_sql_finds_what_the_pool_found(
     assert len(by_sql["batches"]) > 1 and len(by_sql["actions"]) > 10
 
 
+@pytest.mark.slow
 def test_a_row_that_is_lost_is_seen(
     spark: SparkSession, found: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,7 @@ def rows(table: pa.Table) -> Counter[str]:
     return Counter(json.dumps(row, sort_keys=True, default=str) for row in table.to_pylist())
 
 
+@pytest.mark.slow
 def test_spark_has_the_rows_that_the_parts_have(spark: SparkSession, trace: Path) -> None:
     found = tables(spark, trace)
     for name in OF_PARTS:
@@ -168,6 +169,7 @@ def test_sql_asks_structs_and_json(spark: SparkSession, trace: Path) -> None:
         found.steps_of("brocker")
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_verdicts_are_joined_to_distinct_steps(
     spark: SparkSession, trace: Path, tmp_path: Path
@@ -184,6 +186,7 @@ def test_verdicts_are_joined_to_distinct_steps(
     assert spark.sql(query).collect()[0].n == found.rejected.count()
 
 
+@pytest.mark.slow
 def test_a_damaged_part_is_an_error_that_names_it(
     spark: SparkSession, trace: Path, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def runs() -> tuple[Run, ...]:
     return tuple([run_of(run, ALL) for run in range(24)])
 
 
+@pytest.mark.slow
 def test_all_of_it_happens_and_every_run_makes_progress() -> None:
     assert {run.result.verdict for run in runs()} == {PROGRESSED}
     done: Counter[str] = Counter()
@@ -86,6 +87,7 @@ def test_a_new_topic_is_written_and_read() -> None:
     assert found["fetch"] > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "options"),
     [
@@ -110,6 +112,7 @@ def test_its_parts_are_joined(scenario: str, options: Mapping[str, Any]) -> None
     assert "HandleRemoveTopic" in {*part.action}
 
 
+@pytest.mark.slow
 def test_partitions_that_may_come_to_be_are_declared() -> None:
     constants: Any = runs()[0].result.constants
     assert [bool(each.first_replicas) for each in constants.partitions].count(False) >= 2
@@ -119,6 +122,7 @@ def test_partitions_that_may_come_to_be_are_declared() -> None:
     assert [p.name for p in protocols_under("cluster", {"shutdowns": 0})] == ["quorum", "partition"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "options", "violated"),
     [

@@ -58,6 +58,7 @@ def test_an_active_controller_fails_over_when_it_is_to(failovers: int) -> None:
 # --- Safety, and what controllers owe
 
 
+@pytest.mark.slow
 def test_the_correct_rules_violate_nothing_and_progress(many: PartTables) -> None:
     assert Counter(column(many, "verdict")) == {PROGRESSED: RUNS}
     assert not any(column(many, "violations"))

@@ -28,6 +28,7 @@ BUGS = {
 """By mutant of a cleaner, the properties that stop runs of a cluster with it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_mutant_is_found_on_a_cluster(bug: str) -> None:
     part = simulate_part("groups-on-cluster", 1, 0, 24, bug)
@@ -54,6 +55,7 @@ def test_a_run_is_told() -> None:
     assert " Idle>Loading: state=Loading " in told and " CleanSegment expired=" in told
 
 
+@pytest.mark.slow
 def test_runs_come_to_what_cleaning_is_about() -> None:
     """Holes are fetched and read over, tombstones go, segments are cleaned amid loads, logs with
     holes are cut, and brokers crash amid a cleaning."""

@@ -75,6 +75,7 @@ def test_all_of_it_happens_and_every_run_makes_progress() -> None:
         assert done[what], what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "options"),
     [("cluster", MOVING), ("cluster", ALL), ("groups-on-cluster", FAILING)],

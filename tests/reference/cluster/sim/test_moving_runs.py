@@ -77,6 +77,7 @@ def test_its_parts_are_joined() -> None:
     assert {"HandleReassignReplicas", "HandleGiveUpReassignment", "HandleElectLeaders"} <= asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "options"),
     [

@@ -46,6 +46,7 @@ class _NobodyJoins(PartitionRules):
         return False
 
 
+@pytest.mark.slow
 def test_a_relation_that_drifts_is_told() -> None:
     asked = [step for step in steps(1) if step.action == "HandleReplicaFetchRequest"]
     compared = differences(PartitionRelation(constants(), _NobodyJoins), asked)

@@ -67,6 +67,7 @@ def test_a_property_that_the_invariant_does_not_imply_fails(
     assert found.state[0].startswith("watched: epoch ") and len(found.state) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "action", "broken"),
     [

@@ -116,6 +116,7 @@ def parts() -> tuple[list[Genome], Any]:
     return genomes, tables
 
 
+@pytest.mark.slow
 def test_they_are_runs_as_any_other() -> None:
     """Nothing is violated; they progress; clients see what is promised; steps hold together."""
     genomes, tables = parts()

@@ -39,6 +39,7 @@ def column(part: PartTables, name: str) -> list[Any]:
 # --- Safety, and what is promised
 
 
+@pytest.mark.slow
 def test_the_correct_rules_violate_nothing_and_progress(many: PartTables) -> None:
     assert Counter(column(many, "verdict")) == {PROGRESSED: RUNS}
     assert not any(column(many, "violations"))
@@ -67,6 +68,7 @@ def test_a_new_leader_shows_an_older_start_to_clients_with_acks_of_none() -> Non
     assert found.verdicts.tolist() == [HOLDS] and "acks-none" in found.promises[0].rows
 
 
+@pytest.mark.slow
 def test_runs_that_lose_more_than_they_bear_are_counted_apart(many: PartTables) -> None:
     """Only the reckless ones, and those in which a replica from outside of the ISR leads."""
     found = 0
@@ -79,6 +81,7 @@ def test_runs_that_lose_more_than_they_bear_are_counted_apart(many: PartTables) 
     assert set(PARTITION_INVARIANT_NAMES) > UNPROMISED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "invariants"),
     [
@@ -96,6 +99,7 @@ def test_a_bug_violates_and_ends_its_runs(bug: str, invariants: set[str]) -> Non
 # --- Quality: issue by issue, the floors of scenario `partition`
 
 
+@pytest.mark.slow
 def test_runs_are_worth_being_judged(many: PartTables) -> None:
     statistics = column(many, "statistics")
 

@@ -165,6 +165,7 @@ def own(log: tuple[Entry, ...]) -> Any:
     return ends(branches.written((branch(log), log[-1])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_functions_are_those_of_the_logs(seed: int) -> None:
     tree = Tree(seed)

@@ -62,6 +62,7 @@ def test_what_bugs_break_is_proved_without_them(name: str) -> None:
     assert (found.status, found.broken, found.reason) == ("proved", "", "")
 
 
+@pytest.mark.slow
 def test_an_invariant_without_a_part_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Since voters that know no leader fetch, it takes that only a leader answers with records."""
     monkeypatch.setattr(completeness, "_from_leader", lambda m: z3.BoolVal(True))

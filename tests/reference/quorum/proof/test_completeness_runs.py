@@ -194,6 +194,7 @@ def watchable(run: Run) -> list[tuple[int, int]]:
     return sorted(marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_has_the_invariant(seed: int) -> None:
     run = Run(seed)

@@ -133,6 +133,7 @@ def test_the_functions_of_branches_make_what_the_handlers_make() -> None:
     assert compared.steps > 0 and not compared.missing and not compared.spare
 
 
+@pytest.mark.slow
 def test_a_function_that_is_wrong_makes_steps_missing() -> None:
     compared = fetches(slice_of=_one_further)
     assert compared.missing and compared.spare
