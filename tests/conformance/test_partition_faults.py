@@ -175,6 +175,7 @@ def test_an_altered_high_watermark_is_rejected_and_explained(judged: Conformance
     assert any(line.startswith("after.highWatermark: recorded") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_both_kinds_of_nodes_were_judged(judged: Conformance) -> None:
     actions = judged.summary["actions"]

@@ -536,6 +536,7 @@ def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
 # -- On Spark
 
 
+@pytest.mark.slow
 def test_spark_says_of_histories_what_processes_say(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -310,6 +310,7 @@ def test_nobody_there_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / HISTORY).exists()
 
 
+@pytest.mark.slow
 def test_a_second_recording_into_one_topic_is_judged_by_itself(
     bootstrap: str, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_known_bug_is_found_within_the_budget(id: str) -> None:
         search(buggy(id), settings(BUDGET, max_examples=600))
 
 
+@pytest.mark.slow
 def test_what_is_found_shrinks_to_a_script() -> None:
     """A leader that hears of itself too early (Z16) takes an election; nothing else may be left."""
     with pytest.raises(Violation) as found:

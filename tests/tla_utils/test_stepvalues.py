@@ -69,6 +69,7 @@ def table(values: list[Value]) -> StepTable:
     return StepTable.from_steps([{"value": value} for value in values])
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_values_that_say_what_they_are_have_the_fingerprints_of_their_text() -> None:
     chance = random.Random(57)

@@ -227,6 +227,7 @@ SAMPLES: list[Value] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_tlc_agrees() -> None:
     """TLC reads what we render as the value it is, and we read what TLC prints."""

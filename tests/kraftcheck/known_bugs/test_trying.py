@@ -262,6 +262,7 @@ def test_where_neighbours_show_comes_after_what_is_soon_over(
     assert states[bounds[0] - 1] < SOON_OVER <= states[bounds[0]]
 
 
+@pytest.mark.slow
 def test_what_the_time_does_not_do_for_is_unknown_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manifest: Manifest
 ) -> None:

@@ -55,6 +55,7 @@ def test_runs_are_of_a_size_to_be_judged(many: PartTables) -> None:
     assert lengths[-len(lengths) // 20] <= 400
 
 
+@pytest.mark.slow
 def test_in_half_of_the_runs_leaders_change(many: PartTables) -> None:
     assert sum(s["leader_changes"] > 0 for s in statistics(many)) >= QUALITY_RUNS / 2
 
@@ -88,6 +89,7 @@ def test_every_kind_of_trouble_happens(many: PartTables) -> None:
     assert happened == set(statistics(many)[0]) - elsewhere
 
 
+@pytest.mark.slow
 def test_every_action_is_taken(many: PartTables) -> None:
     assert set(many.tables["steps"]["action"].to_pylist()) == set(HANDLERS.values())
 

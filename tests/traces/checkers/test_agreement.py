@@ -14,6 +14,7 @@ from tests.traces.checkers.agreement import judge, report
 from tests.traces.checkers.small import LOG_KINDS, log_history
 
 
+@pytest.mark.slow
 def test_both_agree() -> None:
     found = judge(0, 1_400)
     assert report(found)

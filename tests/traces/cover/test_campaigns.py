@@ -42,6 +42,7 @@ def test_runs_see_a_part_and_the_missing_ones_can_be_run(tmp_path: Path) -> None
     assert cover.bound <= cover.objective < alone
 
 
+@pytest.mark.slow
 def test_runs_of_a_partition_see_a_part_of_its_graph(tmp_path: Path) -> None:
     name = "partition-isr"
     options = {"replicas": 2, "min_insync_replicas": 2, "fetch_max_records": 1}

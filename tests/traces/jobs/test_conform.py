@@ -162,6 +162,7 @@ def test_tables_are_read_as_the_summary_says(
         read_judged(own, JUDGED_STEPS)
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_nothing_is_taken_from_steps_that_other_operators_judge(
     judged: Conformance, trace: Path, tmp_path: Path
@@ -259,6 +260,7 @@ def no_jar(_: StepFrame) -> StepFrame:
     raise ToolError("no jar of TLC is here")
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_judge_says_so(
     trace: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

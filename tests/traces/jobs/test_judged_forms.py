@@ -219,6 +219,7 @@ def test_ranks_that_are_only_put_in_order_would_hide_a_leap(monkeypatch: Any) ->
     assert verdicts([as_judged(ONE, leap)]) == ["accepted"]
 
 
+@pytest.mark.slow
 @pytest.mark.tlc
 def test_a_batch_that_is_not_sent_again_is_missed() -> None:
     """X33 counts up from 0: wherever a batch is missing, ranks keep a gap."""

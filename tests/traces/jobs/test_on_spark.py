@@ -65,6 +65,7 @@ def test_the_planted_faults_are_found() -> None:
     assert sorted({each["run"] for each in found}) == [0, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["planted", "cluster", "quorum"])
 def test_sql_and_columns_find_the_same(spark: SparkSession, tmp_path: Path, scenario: str) -> None:
     runs = planted() if scenario == "planted" else part(scenario).tables["runs"]

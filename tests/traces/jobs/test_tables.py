@@ -151,6 +151,7 @@ def test_no_trace_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         parts_of(spark, tmp_path)
 
 
+@pytest.mark.slow
 def test_sql_asks_structs_and_json(spark: SparkSession, trace: Path) -> None:
     found = tables(spark, trace)
     assert set(found.register()) == set(TABLES)

@@ -196,6 +196,7 @@ def test_who_is_told_the_truth_is_not_misinformed() -> None:
     assert misinformed((0, 1), [], None) == ""
 
 
+@pytest.mark.slow
 def test_a_run_is_told_with_what_changes() -> None:
     told = "\n".join(narrate(runs()[1]))
     assert "topic_changes=2" in told

@@ -82,6 +82,7 @@ def test_runs_are_worth_being_judged(many: PartTables) -> None:
     assert taken == every - {"HandleControlledShutdown"}
 
 
+@pytest.mark.slow
 def test_components_stand_beside_steps(many: PartTables) -> None:
     assert {of for each in column(many, "components") for of in each} == {0, 1, 2, 3}
     operations = [o for history in column(many, "history") for o in history]

@@ -45,6 +45,7 @@ def test_the_correct_rules_violate_nothing_and_progress(many: PartTables) -> Non
     assert not any(column(many, "violations"))
 
 
+@pytest.mark.slow
 def test_clients_are_shown_what_each_run_promises(many: PartTables) -> None:
     found = judged(many)
     assert found.verdicts.tolist() == [HOLDS] * RUNS
@@ -123,6 +124,7 @@ def test_every_kind_of_trouble_happens(many: PartTables) -> None:
     assert happened == set(column(many, "statistics")[0]) - elsewhere
 
 
+@pytest.mark.slow
 def test_every_action_is_taken(many: PartTables) -> None:
     taken = set(many.tables["steps"]["action"].to_pylist())
     assert taken == {*BROKER.actions, *CONTROLLER_KIND.actions}

@@ -128,6 +128,7 @@ def test_a_rule_that_is_another_is_told() -> None:
     assert compared.missing and compared.spare
 
 
+@pytest.mark.slow
 def test_the_functions_of_branches_make_what_the_handlers_make() -> None:
     compared = fetches()
     assert compared.steps > 0 and not compared.missing and not compared.spare
@@ -139,6 +140,7 @@ def test_a_function_that_is_wrong_makes_steps_missing() -> None:
     assert compared.missing and compared.spare
 
 
+@pytest.mark.slow
 def test_a_function_that_is_too_loose_makes_spare_solutions() -> None:
     compared = fetches(slice_of=_any_number)
     assert compared.spare and not compared.missing
