@@ -14,6 +14,8 @@ BIN := .venv/bin
 # Where this variable is set, as in many containers, each process compiles all our modules anew:
 # half of what a short command costs. To Python, empty is not set.
 export PYTHONDONTWRITEBYTECODE :=
+# A test that hangs is named, with what each thread does, before a CI server ends the suite.
+TESTS = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -o faulthandler_timeout=600
 # What exists of our packages, so that lint covers a new one from its first file.
 CODE := $(wildcard kraftcheck tla_utils reference specs traces tests benchmarks tools \
 	experiments finds)
@@ -45,22 +47,19 @@ verify: setup ## the main job: models, faulty runs, conformance, a planted bug (
 # Its tests keep a processor busy, where those that start TLC wait for it.
 check: JOBS := 2
 check: lint ## lint, types, tidiness and unit tests, in a minute (JOBS=n)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -q $(UNITS) \
-	    -m "not (slow or tlc or spark or kafka)" $(ARGS)
+	@$(TESTS) -q $(UNITS) -m "not (slow or tlc or spark or kafka)" $(ARGS)
 
 test: setup ## the test-suite, but for the next three (JOBS=n, ARGS="-k name")
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (slow or acceptance or kafka)" \
-	    $(ARGS)
+	@$(TESTS) -m "not (slow or acceptance or kafka)" $(ARGS)
 
 test-slow: setup ## the tests that take over three seconds each
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "slow and not (acceptance or kafka)" \
-	    $(ARGS)
+	@$(TESTS) -m "slow and not (acceptance or kafka)" $(ARGS)
 
 test-acceptance: setup ## the tests that install the kit, and type what its documents show
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "acceptance" $(ARGS)
+	@$(TESTS) -m "acceptance" $(ARGS)
 
 test-kafka: setup ## the tests that drive Apache Kafka's own classes; Maven fetches them
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "kafka" $(ARGS)
+	@$(TESTS) -m "kafka" $(ARGS)
 
 spec: setup ## check the small TLA+ models with TLC (ARGS="--out DIR")
 	@$(BIN)/kraftcheck spec check --tier small $(ARGS)
