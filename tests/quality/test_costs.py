@@ -25,6 +25,7 @@ time.sleep(float(sys.argv[2]))
 """A daemon by its second word, and a worker of it that computes for 1.5 s, and rests."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lives", [12, 0], ids=["the daemon lives on", "the worker lives on"])
 def test_a_worker_is_counted_once(tmp_path: Path, lives: int) -> None:
     words = [sys.executable, "-c", WORKER, "pyspark.daemon", str(lives)]
