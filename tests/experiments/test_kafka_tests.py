@@ -73,6 +73,7 @@ def test_a_fix_that_mends_nothing_is_noticed(
         monkeypatch.setattr(f"experiments.{module}.FINDS", tmp_path)
     found = compare("Z133", whole=False)
     assert not found.holds and found.fixed.failed == found.touched
+    assert found.without.tests == len(found.touched) < found.fixed.tests
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.parent.name)
