@@ -25,6 +25,7 @@ from kraftcheck.reference.classic.protocol import CLASSIC
 from kraftcheck.reference.cluster.types import ClusterConstants, coordinated, on_cluster
 from kraftcheck.reference.commits.protocol import COMMITS
 from kraftcheck.reference.compaction.protocol import COMPACTION
+from kraftcheck.reference.controllers.protocol import CONTROLLERS
 from kraftcheck.reference.directories.protocol import DIRECTORIES
 from kraftcheck.reference.groups.protocol import GROUPS
 from kraftcheck.reference.hosting.protocol import HOSTING
@@ -141,6 +142,7 @@ def _all() -> tuple[tuple[Protocol, ...], tuple[Composition, ...]]:
         SHARES,
         SESSIONS,
         SHAREGROUP,
+        CONTROLLERS,
         QUORUM_41,
     ]
     others = _others()

@@ -30,7 +30,8 @@ from kraftcheck.verbs.options import (
 @click.option(
     "--scenario",
     help="quorum (default), partition, transactions, groups, commits, classic, voters, "
-    "snapshots, reassignment, hosting, compaction, shares, sessions, sharegroup or cluster.",
+    "snapshots, reassignment, hosting, compaction, shares, sessions, sharegroup, controllers "
+    "or cluster.",
 )
 @click.option("--runs", type=RUNS, required=True, help="Number of runs.")
 @SEED

@@ -23,6 +23,7 @@ from tests.conformance import (
     asked_of_classic,
     asked_of_commits,
     asked_of_compaction,
+    asked_of_controllers,
     asked_of_groups,
     asked_of_hosting,
     asked_of_reassignment,
@@ -47,6 +48,7 @@ EACH = tuple(
         *(asked_of_voters, asked_of_snapshots, asked_of_reassignment, asked_of_hosting),
         *(asked_of_compaction, asked_of_shares, asked_of_sessions),
         asked_of_sharegroup,
+        asked_of_controllers,
     )
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.planted.protocol.name)

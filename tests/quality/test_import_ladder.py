@@ -42,7 +42,7 @@ PROTOCOLS = (
     "reference.voters",
     *("reference.snapshots", "reference.reassignment", "reference.hosting"),
     *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
-    *("reference.sessions", "reference.sharegroup"),
+    *("reference.sessions", "reference.sharegroup", "reference.controllers"),
     *("reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
@@ -108,6 +108,7 @@ RULES = {
     "reference.shares.*": _pure(),
     "reference.sessions.*": _pure(),
     "reference.sharegroup.*": _pure(),
+    "reference.controllers.*": _pure(),
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
         *("reference.moving", "reference.reassignment", "reference.directories"),
@@ -126,7 +127,7 @@ RULES = {
             *("reference.hosting", "reference.moving"),
             "reference.directories",
             *("reference.compaction", "reference.shares", "reference.sessions"),
-            *("reference.sharegroup", "reference.cluster", "osutil"),
+            *("reference.sharegroup", "reference.controllers", "reference.cluster", "osutil"),
         )
     ),
     "reference.bugs.*": _pure(
@@ -153,6 +154,7 @@ RULES = {
     "reference.shares.bugs.*": _pure("reference.shares", "reference.bugs"),
     "reference.sessions.bugs.*": _pure("reference.sessions", "reference.bugs"),
     "reference.sharegroup.bugs.*": _pure("reference.sharegroup", "reference.bugs"),
+    "reference.controllers.bugs.*": _pure("reference.controllers", "reference.bugs"),
     # They find the modules and data of protocols by their names.
     "reference.bugs.reading.*": Rule(
         ours=("reference.bugs.bug",),

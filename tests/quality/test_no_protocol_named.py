@@ -26,7 +26,8 @@ FOLDERS = (
     *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
     *("reference.snapshots", "reference.reassignment"),
     *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
-    *("reference.shares", "reference.sessions", "reference.sharegroup", "reference.cluster"),
+    *("reference.shares", "reference.sessions", "reference.sharegroup"),
+    *("reference.controllers", "reference.cluster"),
 )
 OWN = (
     *(*FOLDERS, "reference.clients", "reference.protocols"),

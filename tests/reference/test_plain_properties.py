@@ -18,6 +18,7 @@ from kraftcheck.reference.transactions import properties as transactions
 from tests.reference.classic.plants import PLANTED as CLASSIC
 from tests.reference.commits.plants import PLANTED as COMMITS
 from tests.reference.compaction.plants import PLANTED as COMPACTION
+from tests.reference.controllers.plants import PLANTED as CONTROLLERS
 from tests.reference.groups.plants import PLANTED as GROUPS
 from tests.reference.hosting.plants import PLANTED as HOSTING
 from tests.reference.plain import Plant, Planted
@@ -31,7 +32,7 @@ from tests.reference.voters.plants import PLANTED as VOTERS
 
 EACH = (
     *(TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING),
-    *(COMPACTION, SHARES, SESSIONS, SHAREGROUP),
+    *(COMPACTION, SHARES, SESSIONS, SHAREGROUP, CONTROLLERS),
 )
 of_each = pytest.mark.parametrize("of", EACH, ids=lambda of: of.protocol.name)
 

@@ -12,6 +12,7 @@ import pytest
 from tests.reference.classic.names import COMPARED as CLASSIC
 from tests.reference.commits.names import COMPARED as COMMITS
 from tests.reference.compaction.names import COMPARED as COMPACTION
+from tests.reference.controllers.names import COMPARED as CONTROLLERS
 from tests.reference.directories.names import COMPARED as DIRECTORIES
 from tests.reference.groups.names import COMPARED as GROUPS
 from tests.reference.hosting.names import COMPARED as HOSTING
@@ -29,7 +30,7 @@ from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
     *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),
-    *(HOSTING, MOVING, DIRECTORIES, COMPACTION, SHARES, SESSIONS, SHAREGROUP),
+    *(HOSTING, MOVING, DIRECTORIES, COMPACTION, SHARES, SESSIONS, SHAREGROUP, CONTROLLERS),
 )
 of_each = pytest.mark.parametrize(
     "names",

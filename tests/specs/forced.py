@@ -540,4 +540,19 @@ TABLES = (
         frozenset(),
         Forced("DeletesState", "row", "row.epoch = row.epoch", "sharegroup-altered"),
     ),
+    Table(
+        "controllers",
+        "ControllerRules",
+        False,
+        (
+            Forced("AcceptsAppend", "row, epoch", "FALSE", "controllers-two"),
+            Forced("WaitsFor", "row", "0", "controllers-two"),
+            Forced("DefersRecords", "row", "FALSE", "controllers-two"),
+            Forced("IsComplete", "deferred, committed", "TRUE", "controllers-two"),
+            Forced("RevertsOnRenounce", "row", "FALSE", "controllers-two"),
+            Forced("FailsOnRenounce", "row", "FALSE", "controllers-two"),
+        ),
+        frozenset(),
+        Forced("DefersRecords", "row", "row.end = row.end", "controllers-two"),
+    ),
 )

@@ -59,6 +59,7 @@ _ROOTS = {
     "ShareProperties": ("MCShares",),
     "SessionProperties": ("MCSessions",),
     "ShareGroupProperties": ("MCShareGroup",),
+    "ControllerProperties": ("MCControllers",),
     "StorageProperties": ("MCStorage", "MCStorageDeletes"),
 }
 

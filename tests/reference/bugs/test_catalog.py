@@ -23,6 +23,7 @@ from kraftcheck.reference.bugs.probing import Consulted
 from kraftcheck.reference.classic.properties import PROPERTIES as OF_CLASSIC
 from kraftcheck.reference.commits.properties import PROPERTIES as OF_COMMITS
 from kraftcheck.reference.compaction.properties import PROPERTIES as OF_COMPACTION
+from kraftcheck.reference.controllers.properties import PROPERTIES as OF_CONTROLLERS
 from kraftcheck.reference.groups.properties import PROPERTIES as OF_GROUPS
 from kraftcheck.reference.hosting.properties import PROPERTIES as OF_HOSTING
 from kraftcheck.reference.partition.broker import BrokerHandlers
@@ -61,6 +62,7 @@ INVARIANTS = {
     "shares": tuple([each.name for each in OF_SHARES]),
     "sessions": tuple([each.name for each in OF_SESSIONS]),
     "sharegroup": tuple([each.name for each in OF_SHAREGROUP]),
+    "controllers": tuple([each.name for each in OF_CONTROLLERS]),
 }
 LIVENESS = {
     "ChangeResolved",
@@ -130,6 +132,8 @@ def test_every_bug_is_here_once_in_order() -> None:
     assert sessions == [f"Z{n}" for n in range(440, 447)]
     sharegroup = [each.id for each in bugs_of("sharegroup")]
     assert sharegroup == [f"Z{n}" for n in range(450, 456)]
+    controllers = [each.id for each in bugs_of("controllers")]
+    assert controllers == [f"Z{n}" for n in range(460, 466)]
     quorum41 = [each.id for each in bugs_of("quorum41")]
     assert quorum41 == ["Z167"]
     known = [
@@ -148,6 +152,7 @@ def test_every_bug_is_here_once_in_order() -> None:
         *shares,
         *sessions,
         *sharegroup,
+        *controllers,
     ]
     assert [each.id for each in CATALOG] == sorted(known, key=lambda id: int(id[1:]))
     assert [each.id for each in CATALOG if each.scope] == ["Z18", "Z21", "Z57", "Z303"]

@@ -49,6 +49,7 @@ EXTENTS = {
     "shares": Extent(4, (3, 5), 6, 1),
     "sessions": Extent(4, (3, 5), 6, 1),
     "sharegroup": Extent(4, (3, 5), 6, 1),
+    "controllers": Extent(4, (3, 5), 6, 1),
     "quorum41": Extent(4, (3, 5), 6, 1),
     "transactions-on-cluster": Extent(2, (1, 2), 2, 1),
     "groups-on-cluster": Extent(2, (1, 2), 2, 1),

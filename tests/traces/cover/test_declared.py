@@ -43,6 +43,7 @@ WITHOUT = {
     "classic": "a request to join that is handled again begins a generation more: without an end",
     "moving": "its steps are a partition's and a topic's controller's, each of which has graphs",
     "shares": "a write that is handled again is a record more: without an end",
+    "controllers": "a decision that is appended again is a record more: without an end",
     "directories": "its rules are hosting's and a topic's controller's, each of which has graphs",
 }
 """Protocols that have no graph, and why."""
