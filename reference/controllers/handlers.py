@@ -118,7 +118,8 @@ class ControllerHandlers:
         after = replace(row, asked=operation)
         if row.epoch == 0:
             return Outcome(after, (_response(n, operation, writes, "NOT_CONTROLLER", 0, 0),))
-        end, sent = self.rules.waits_for(row), ()
+        end = self.rules.waits_for(row)
+        sent: tuple[ScheduleAppend, ...] = ()
         defers = end != 0
         if writes:
             end, defers = row.end + 1, self.rules.defers_records(row)

@@ -112,7 +112,7 @@ RULES = {
     "reference.cluster.*": _pure(
         *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
         *("reference.moving", "reference.reassignment", "reference.directories"),
-        "reference.compaction",
+        *("reference.compaction", "reference.controllers"),
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.

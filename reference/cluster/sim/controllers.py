@@ -2,10 +2,9 @@
 
 A voter that leads, and knows the beginning of its epoch to be committed, is active. It replays the
 committed log, and from then on decides on its own state, ahead of what is committed. A decision
-that changes metadata is appended to the quorum's log as one value; its answer waits until the
-leader knows that value to be committed. A decision that changes nothing waits for the last one
-that did (ControllerWriteEvent and highestPendingOffset in Kafka's QuorumController). A leader that
-knows that it is deposed answers nothing more (`renounce`: NOT_CONTROLLER).
+that changes metadata is appended to the quorum's log as one value. What an answer waits for is
+decided by the handlers of a controller (reference/controllers). A leader that knows that it is
+deposed answers nothing more (`renounce`: NOT_CONTROLLER).
 
 Beside them stands, for each partition, the abstract controller of the specification. It takes the
 step of a decision when any voter first knows it to be committed, in the order of the log; decisions
@@ -24,13 +23,25 @@ not any more, that of DEPOSED.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from msgspec.structs import replace
 
 from kraftcheck.reference.cluster.sim.brokers import Brokers
 from kraftcheck.reference.cluster.sim.decisions import Active, Batch, Decision
 from kraftcheck.reference.cluster.sim.link import Request
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, Past
+from kraftcheck.reference.controllers.handlers import ControllerHandlers
+from kraftcheck.reference.controllers.messages import (
+    METADATA_LOG as LOG,
+    BatchCommitted,
+    LeaderAndEpoch,
+    WriteEvent,
+)
+from kraftcheck.reference.controllers.rules import ControllerRules
+from kraftcheck.reference.controllers.types import INITIAL_CONTROLLER, Constants
+from kraftcheck.reference.kit.protocol import Outcome
 from kraftcheck.reference.moving.messages import OtherPartitions
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
@@ -51,6 +62,8 @@ from kraftcheck.reference.sim.interning import Interner, KnownInput
 from kraftcheck.reference.sim.memo import State, Step
 from kraftcheck.reference.sim.operations import Operation
 
+UNBOUNDED: Final = Constants((), 1 << 30, 1 << 30)
+"""The quorum says who is elected, and when."""
 REPLAY_AGREES = "ReplayAgrees"
 """What the log says, replayed, is what its controllers decided: a relation between a controller and
 the log, which no row shows, so it is checked here."""
@@ -106,6 +119,7 @@ class Controllers:
         """By value."""
         self._committed = 0
         """How much of the quorum's log anybody knows to be committed."""
+        self._handlers = ControllerHandlers(ControllerRules(UNBOUNDED))
         self._latest = -1
         """The epoch of the last controller that became active."""
         self.failovers = self.stale_answers = 0
@@ -170,7 +184,9 @@ class Controllers:
         states = {}
         for partition in self._partitions:
             states[partition.number] = self._replayed(row, partition)
-        active = self._active[node] = Active(node, row.epoch, states, row.epoch_start + 1)
+        leads = LeaderAndEpoch(LOG, node, node, row.epoch, row.epoch_start + 1)
+        claimed = self._handlers.handle_leader_and_epoch(node, INITIAL_CONTROLLER, leads).row
+        active = self._active[node] = Active(node, claimed, states)
         self._decide(active, dict.fromkeys(states, ControllerFailover()))
         for broker in self._brokers.all:
             self._hear(active, broker)
@@ -284,28 +300,32 @@ class Controllers:
             steps[partition] = step
         for partition, step in steps.items():
             active.states[partition] = step.after
-        if not any(step.notable & WRITTEN for step in steps.values()):
-            decision = Decision(active.epoch, steps, active.end, request)
+        decision = Decision(active.epoch, steps, request)
+        writes = any(step.notable & WRITTEN for step in steps.values())
+        made = self._deferred(active, decision, writes)
+        if self.rules.answers_before_commit():
+            self._answer(active, decision)
+            decision.request = None
+        if not writes:
             active.unlogged.append(decision)
-            self._wait(active, decision)
-            self._settle(active, self._world.voter(active.node).high_watermark)
+            self._complete(active, made)
             return
-        active.end = len(self._world.voter(active.node).log) + 1
-        decision = Decision(active.epoch, steps, active.end, request)
         value = len(self._batches) + 1
         self._batches[value] = Batch(tuple(active.unlogged), decision)
         active.unlogged.clear()
-        self._wait(active, decision)
         self._world.decided(value, steps)
         why = self._world.append(active.node, value)
         assert not why, f"an active controller leads: {why}"
 
-    def _wait(self, active: Active, decision: Decision) -> None:
-        """For what was written before it, and itself, to be committed."""
-        active.waiting.append(decision)
-        if self.rules.answers_before_commit():
-            self._answer(active, decision)
-            decision.request = None
+    def _deferred(self, active: Active, decision: Decision, writes: bool) -> Outcome:
+        """It waits for what was written before it, and for itself."""
+        # The quorum appends as well, when voters change.
+        known = replace(active.row, end=len(self._world.voter(active.node).log))
+        made = self._handlers.handle_write_event(active.node, known, WriteEvent(writes))
+        assert made is not None, "requests are not bounded"
+        active.row = made.row
+        active.deferred[active.row.asked] = decision
+        return made
 
     def _step(self, partition: ClusterPartition, active: Active, input: KnownInput) -> Step | None:
         state = active.states[partition.number]
@@ -336,10 +356,17 @@ class Controllers:
                 )
 
     def _settle(self, active: Active, high_watermark: int) -> None:
+        """The log is committed so far."""
+        if high_watermark > active.row.committed:
+            known = BatchCommitted(LOG, active.node, high_watermark, active.epoch)
+            made = self._handlers.handle_batch_committed(active.node, active.row, known)
+            active.row = made.row
+            self._complete(active, made)
+
+    def _complete(self, active: Active, made: Outcome) -> None:
         """Carries out, and answers, what the controller knows to stand."""
-        waiting = active.waiting
-        while waiting and waiting[0].end <= high_watermark:
-            decision = waiting.popleft()
+        for response in made.sent:
+            decision = active.deferred.pop(response.operation)
             if not decision.done:
                 if decision in active.unlogged:
                     active.unlogged.remove(decision)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from kraftcheck.reference.cluster.sim.link import Request
+from kraftcheck.reference.controllers.types import Controller
 from kraftcheck.reference.partition.messages import METADATA_LOG, MetadataRecord
 from kraftcheck.reference.sim.memo import State, Step
 
@@ -19,8 +19,6 @@ class Decision(msgspec.Struct, eq=False):
     epoch: int
     """Of the controller."""
     steps: Mapping[int, Step]
-    end: int
-    """It stands when the quorum's log is committed up to here."""
     request: Request | None
     """Who waits for it."""
     done: bool = False
@@ -50,13 +48,16 @@ class Active(msgspec.Struct, eq=False):
     """One active controller."""
 
     node: int
-    epoch: int
+    row: Controller
     states: dict[int, State]
     """By partition: what it knows, ahead of what is committed."""
-    end: int
-    """Of its log, up to its last decision."""
-    waiting: deque[Decision] = msgspec.field(default_factory=deque)
+    deferred: dict[int, Decision] = {}
+    """What waits, by the row's number of the request."""
     unlogged: list[Decision] = []
     """Decisions without records since the last one with."""
     sessions: dict[int, int] = {}
     """By broker: when it has been silent for too long."""
+
+    @property
+    def epoch(self) -> int:
+        return self.row.epoch

@@ -39,7 +39,7 @@ def taken(decision: Decision, *steps: object) -> tuple[int, list[str]]:
 
 
 def decided() -> Decision:
-    return Decision(4, {0: step(), 1: step()}, 7, None)
+    return Decision(4, {0: step(), 1: step()}, None)
 
 
 @pytest.mark.parametrize(
