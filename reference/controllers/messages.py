@@ -52,7 +52,7 @@ class ControllerResponse(Addressed, frozen=True):
     epoch: int
     """In which the controller was active; 0: it was not."""
     end: int
-    """Of the records that the answer tells of."""
+    """Of the records on which the answer rests."""
 
 
 # --- What comes to nodes by themselves

@@ -54,7 +54,7 @@ def _told(answer: Answer) -> str:
 
 
 def answers_from_committed(state: State) -> str | None:
-    """What is answered tells of committed records alone.
+    """An answer rests on committed records alone.
 
     Misses: an old state.
     """
@@ -104,7 +104,7 @@ def standby_knows_committed(state: State) -> str | None:
 
 
 def decision_follows_known(state: State) -> str | None:
-    """A decision stands in the log where its controller expects it, behind what that controller
+    """A decision stands in the log where its controller expects it, after what that controller
     knew.
 
     Misses: a decision that is lost.

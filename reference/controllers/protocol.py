@@ -105,8 +105,8 @@ CONTROLLERS: Final = Protocol(
     world=World(
         constants={
             "controllers": ((1, 2, 3), (1,), (1, 2), (1, 2, 3, 4, 5)),
-            "max_epochs": (6, 3, 20),
-            "max_operations": (20, 5, 60),
+            "max_epochs": (20, 60),
+            "max_operations": (60, 200),
         },
         local=_local,
         properties=PROPERTIES,

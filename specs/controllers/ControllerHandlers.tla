@@ -23,7 +23,7 @@
 (*              it has records, and the end for which it waits              *)
 (*                                                                          *)
 (* The clients' row:                                                        *)
-(*   answers    with the epoch and the end of the state that they tell of   *)
+(*   answers    with the epoch and the end of the state they rest on        *)
 (***************************************************************************)
 EXTENDS ControllerRules
 

@@ -9,7 +9,7 @@ Successes == {a \in clients.answers : a.error = "NONE"}
 IsCommitted(end, epoch) ==
   end = 0 \/ (end \in 1 .. log.committed /\ log.records[end].epoch = epoch)
 
-(* What is answered tells of committed records alone. Misses: an old state. *)
+(* An answer rests on committed records alone. Misses: an old state.        *)
 AnswersFromCommitted == \A a \in Successes : a.end # 0 /\ IsCommitted(a.end, a.epoch)
 
 (* A decision with records that is answered is the record before its end.   *)
@@ -30,7 +30,7 @@ StandbyKnowsCommitted ==
   \A n \in Controllers : LET row == controllers[n] IN
     row.epoch = 0 => row.deferred = <<>> /\ IsCommitted(row.end, row.last)
 
-(* A decision stands in the log where its controller expects it, behind     *)
+(* A decision stands in the log where its controller expects it, after      *)
 (* what that controller knew. Misses: a decision that is lost.              *)
 DecisionFollowsKnown ==
   \A i \in DOMAIN log.records : LET record == log.records[i] IN

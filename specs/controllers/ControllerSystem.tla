@@ -4,7 +4,7 @@
 (*                                                                          *)
 (* What the log and a controller tell each other arrives once and in order: *)
 (* they are one process, with a queue of events.  A response arrives at     *)
-(* once, so a property is asked when it was sent.                           *)
+(* once, so a property is checked when it was sent.                         *)
 (***************************************************************************)
 EXTENDS ControllerHandlers
 
@@ -33,8 +33,9 @@ To(n, messages) == {m \in messages : m.destination = n}
 RECURSIVE Heard(_, _)
 Heard(row, messages) ==
   IF messages = {} THEN row
-  ELSE LET m == CHOOSE m \in messages : TRUE IN
-       Heard((CHOOSE o \in Step_HandleControllerResponse(Clients, row, m) : TRUE).row, messages \ {m})
+  ELSE LET m == CHOOSE m \in messages : TRUE
+           heard == CHOOSE o \in Step_HandleControllerResponse(Clients, row, m) : TRUE
+       IN Heard(heard.row, messages \ {m})
 
 LiftLog(outcomes) ==
   \E o \in outcomes :
