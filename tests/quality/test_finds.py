@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.specs import SPECS
-from tla_utils import read_manifest
+from kraftcheck.known_bugs.entries import manifest_of
 
 FINDS = Path(__file__).resolve().parents[2] / "finds"
 PAGES = {path.parent.name: path.read_text("utf-8") for path in sorted(FINDS.glob("*/README.md"))}
@@ -31,7 +30,7 @@ COLUMNS = ("3.9.2", "4.0", "4.1", "4.2", "4.3.1", "4.4.0")
 LAST = re.compile(r"(\d\.\d\.\d), 2026-\d\d-\d\d")
 KNOWN = "Send with a known cause"
 MOST_STEPS = 12
-MODELS = read_manifest(SPECS / "models.toml").models
+MODELS = manifest_of().models
 MODELLED = re.compile(r"spec\s+check((?:\s+--model\s+[\w-]+)+)")
 
 

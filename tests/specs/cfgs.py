@@ -5,15 +5,15 @@ They are not in the manifest: nothing is claimed of them but that they differ.
 
 from __future__ import annotations
 
-from kraftcheck.specs import SPECS
+from kraftcheck.known_bugs.entries import manifest_of
 from tests.specs.answers import answer
 from tests.specs.forced import MESSAGES, REDUCED, TWO_EPOCHS
-from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest
+from tla_utils import ModuleText, TlcJob, TlcResult
 from tla_utils.definitions import needed_definitions
 from tla_utils.manifest import OVERLAYS
 from tla_utils.overrides import find_module
 
-LIBRARIES = read_manifest(SPECS / "models.toml").libraries
+LIBRARIES = manifest_of().libraries
 
 _INVARIANTS = """INVARIANTS
   RowTypeInv

@@ -26,10 +26,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kraftcheck.specs import SPECS
+from kraftcheck.known_bugs.entries import manifest_of
 from tests.specs.answers import AGAIN, HERE, UPDATE, digest_of
 from tests.specs.cfgs import LIBRARIES, beside
-from tla_utils import ModuleText, TlcJob, TlcResult, read_manifest, run_tlc
+from tla_utils import ModuleText, TlcJob, TlcResult, run_tlc
 from tla_utils.config import cfg_text
 from tla_utils.values import Value
 
@@ -113,7 +113,7 @@ _REDUCED: Mapping[str, str] = {
 
 
 # What the reduced models check, read from one of them.
-_MODEL = read_manifest(SPECS / "models.toml").models["partition-crash"]
+_MODEL = manifest_of().models["partition-crash"]
 _PROPERTIES = cfg_text(_MODEL.config).partition("INVARIANTS\n")[2]
 
 

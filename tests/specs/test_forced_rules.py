@@ -7,15 +7,15 @@ import re
 
 import pytest
 
+from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.specs import SPECS
 from tests.specs.cfgs import check, fingerprint, run
 from tests.specs.forced import TABLES, Forced, Table
-from tla_utils import read_manifest
 from tla_utils.config import cfg_text
 
 pytestmark = pytest.mark.tlc
 
-MANIFEST = read_manifest(SPECS / "models.toml")
+MANIFEST = manifest_of()
 _OPERATOR = re.compile(r"^(\w+)(\([^)]*\))? ==", re.MULTILINE)
 
 of_each = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.protocol)

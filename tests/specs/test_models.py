@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.known_bugs import violations
+from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
 from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
@@ -32,7 +33,7 @@ _OF_AN_OPTION = {
     "snapshots-standby": "ControllerStateIsReplay",
 }
 """The models of other options, and what they alone ask."""
-MANIFEST = read_manifest(SPECS / "models.toml")
+MANIFEST = manifest_of()
 KNOWN = (*CATALOG, *OF_STORAGE)
 _ROOTS = {
     "QuorumProperties": ("MCQuorum", "MCQuorumReduced", "MCQuorumLate", "MCQuorumLiveness"),

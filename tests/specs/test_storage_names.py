@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.reference.bugs.catalog import bug
 from kraftcheck.reference.storage import promises
 from kraftcheck.reference.storage.as_kafka import AsKafka
 from kraftcheck.reference.storage.rules import StorageRules
 from kraftcheck.specs import SPECS
-from tla_utils import Model, read_manifest
+from tla_utils import Model
 
 STORAGE = SPECS / "storage"
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))? ==", re.MULTILINE)
-MODELS = read_manifest(SPECS / "models.toml").models
+MODELS = manifest_of().models
 
 
 def chosen(model: Model) -> dict[str, str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.specs import SPECS
+from kraftcheck.known_bugs.entries import manifest_of
 from tests.mutation.specs import mutants, same_answers
 from tests.mutation.specs.mutants import Mutant
-from tla_utils import RunOptions, read_manifest
+from tla_utils import RunOptions
 
-MANIFEST = read_manifest(SPECS / "models.toml")
+MANIFEST = manifest_of()
 ASKED = {
     each.id: each
     for each in mutants.mutants(MANIFEST, "PartitionRules")
