@@ -10,6 +10,7 @@ again when one of these changes.
 from __future__ import annotations
 
 import json
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -49,4 +50,4 @@ if __name__ == "__main__":
         found = compare(name)
         assert found.holds, (name, found)
         keep([name])
-        print(name, flush=True)
+        sys.stdout.write(f"{name}\n")
