@@ -81,7 +81,9 @@ class Answer(msgspec.Struct, frozen=True, order=True):
     writes: bool
     error: ControllerError
     epoch: int
+    """In which the controller was active; 0: it was not."""
     end: int
+    """Of the records on which the answer rests."""
 
 
 class Clients(msgspec.Struct, frozen=True):

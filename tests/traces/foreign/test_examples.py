@@ -43,6 +43,7 @@ KINDS = (
         "ShareConsumer",
     ),
     *("SessionBroker", "SessionClient", "ShareStore", "StateLeader", "ShareGroup"),
+    *("MetadataLog", "ActiveController", "ControllerClients"),
     "VoterSince41",
 )
 VARIANTS = {"": (), "-bug": ("--bug",), "-partial": ("--partial",)}

@@ -84,6 +84,8 @@ NUMBERS = {
     *("connection", "closed", "offsets", "refused", "restarts"),
     # Of a share group's state: start offsets, and numbers of initializations.
     *("requested", "told", "reached", "intent", "told_intent", "written"),
+    # Of controllers: numbers of requests, offsets, and epochs that are compared.
+    *("operation", "committed", "committed_epoch"),
 }
 
 
