@@ -168,7 +168,8 @@ class ControllerHandlers:
 
     def handle_controller_response(self, n: int, row: Clients, m: ControllerResponse) -> Outcome:
         answer = Answer(m.source, m.operation, m.writes, m.error, m.epoch, m.end)
-        return Outcome(replace(row, answers=tuple(sorted({*row.answers, answer}))))
+        answers = tuple(sorted({*row.answers, answer}))
+        return Outcome(replace(row, heard=row.heard + 1, answers=answers))
 
 
 def _response(

@@ -89,9 +89,11 @@ class Answer(msgspec.Struct, frozen=True, order=True):
 class Clients(msgspec.Struct, frozen=True):
     """All clients together."""
 
+    heard: int
+    """How many answers they had."""
     answers: SetOf[Answer]
 
 
 INITIAL_LOG: Final = MetadataLog(0, NOBODY, (), 0)
 INITIAL_CONTROLLER: Final = Controller(0, 0, 0, 0, 0, 0, ())
-INITIAL_CLIENTS: Final = Clients(())
+INITIAL_CLIENTS: Final = Clients(0, ())

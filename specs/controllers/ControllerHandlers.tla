@@ -23,6 +23,7 @@
 (*              it has records, and the end for which it waits              *)
 (*                                                                          *)
 (* The clients' row:                                                        *)
+(*   heard      how many answers they had                                   *)
 (*   answers    with the epoch and the end of the state they rest on        *)
 (***************************************************************************)
 EXTENDS ControllerRules
@@ -35,7 +36,7 @@ InitialMetadataLog == [epoch |-> 0, leader |-> Nobody, records |-> <<>>, committ
 InitialController ==
   [epoch |-> 0, end |-> 0, last |-> 0, committed |-> 0, committedEpoch |-> 0, asked |-> 0,
    deferred |-> <<>>]
-InitialClients == [answers |-> {}]
+InitialClients == [heard |-> 0, answers |-> {}]
 
 Outcome(row, sent) == {[row |-> row, sent |-> sent, ignored |-> ""]}
 Ignored(row, why) == {[row |-> row, sent |-> {}, ignored |-> why]}
@@ -157,7 +158,7 @@ Step_HandleLeaderAndEpoch(n, row, m) ==
 (* WHO    the clients                                                       *)
 (* WHAT   They know what a request came to.                                 *)
 Step_HandleControllerResponse(n, row, m) ==
-  Outcome([row EXCEPT !.answers = @ \cup
+  Outcome([row EXCEPT !.heard = @ + 1, !.answers = @ \cup
              {[controller |-> m.source, operation |-> m.operation, writes |-> m.writes,
                error |-> m.error, epoch |-> m.epoch, end |-> m.end]}], {})
 =============================================================================

@@ -32,7 +32,7 @@ LOG: Final = MetadataLog(1, 1, (BEGINS, FIRST, SECOND), 2)
 ANSWER: Final = Answer(1, 1, True, "NONE", 1, 2)
 ACTIVE: Final = Controller(1, 3, 1, 2, 1, 2, (Deferred(2, True, 3),))
 STANDBY: Final = replace(INITIAL_CONTROLLER, end=1, last=1, committed=1, committed_epoch=1)
-SETTLED: Final[Rows] = {METADATA_LOG: LOG, 1: ACTIVE, 2: STANDBY, CLIENTS: Clients((ANSWER,))}
+SETTLED: Final[Rows] = {METADATA_LOG: LOG, 1: ACTIVE, 2: STANDBY, CLIENTS: Clients(1, (ANSWER,))}
 
 
 def log(*records: LogRecord, **fields: Any) -> Rows:
@@ -44,7 +44,7 @@ def standby(**fields: Any) -> Rows:
 
 
 def told(*answers: Answer) -> Rows:
-    return {**SETTLED, CLIENTS: Clients(answers)}
+    return {**SETTLED, CLIENTS: Clients(len(answers), answers)}
 
 
 def plants() -> tuple[Plant, ...]:

@@ -85,7 +85,7 @@ NUMBERS = {
     # Of a share group's state: start offsets, and numbers of initializations.
     *("requested", "told", "reached", "intent", "told_intent", "written"),
     # Of controllers: numbers of requests, offsets, and epochs that are compared.
-    *("operation", "committed", "committed_epoch"),
+    *("operation", "committed", "committed_epoch", "heard"),
 }
 
 
