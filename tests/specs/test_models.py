@@ -23,7 +23,7 @@ _PARTS |= {"ChosenLeader", "MinCopies"}
 _PARTS |= {"NewlyCommitted", "ToldNow", "HandedOutNow", "Fates", "Epochs", "TxnStates"}
 _PARTS |= {"Follows", "IsFirstOfId", "IsLastOfId", "IsMove", "CommittedNow", "Quorum", "Judged"}
 _PARTS |= {"Records", "P", "Recorded", "Known", "commitVars", "IsCommitted", "DeletedNow"}
-_PARTS |= {"GapFree", "Current", "GroupDeletedNow"}
+_PARTS |= {"GapFree", "Current", "GroupDeletedNow", "Successes"}
 _OF_OPTIONS = {"TargetIsWhole", "StaticIdentity", "KeptIsNotFetched", "ReplacedHasLeft"}
 """Of static members: asked by the models of that option."""
 _OF_AN_OPTION = {
