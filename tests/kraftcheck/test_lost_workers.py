@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-RUNS, SEED = 320, 5
+RUNS, SEED = 120, 5
 SPARED, STRUCK = "127.0.0.1", "127.0.0.2"
 WAIT_S = 240.0
 RESCUE_S = 400.0
