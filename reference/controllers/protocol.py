@@ -36,6 +36,7 @@ from kraftcheck.reference.kit.protocol import (
     NodeKind,
     Protocol,
     Substitution,
+    Witness,
     World,
 )
 
@@ -102,6 +103,7 @@ CONTROLLERS: Final = Protocol(
     handler_classes=(MetadataLogHandlers, ControllerHandlers),
     sometimes=tuple(sometimes.all),
     spelt={CLIENTS: "clients"},
+    witness=Witness("QuorumController", fewest=1, most=5, usual=3),
     world=World(
         constants={
             "controllers": ((1, 2, 3), (1,), (1, 2), (1, 2, 3, 4, 5)),

@@ -63,7 +63,7 @@ PARTS = (
     *("kraftcheck.kafka.witness.schedule", "kraftcheck.kafka.witness.partition"),
     *("kraftcheck.kafka.witness.quorum", "kraftcheck.kafka.witness.quorum_graphs"),
     *("kraftcheck.kafka.witness.cluster", "kraftcheck.kafka.witness.groups"),
-    "kraftcheck.kafka.witness.shares",
+    *("kraftcheck.kafka.witness.shares", "kraftcheck.kafka.witness.controllers"),
     *("kraftcheck.kafka.witness.transactions", "kraftcheck.kafka.witness.coordinator_graphs"),
 )
 

@@ -155,6 +155,11 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
     return Profile(name, tuple(parts))
 
 
+def departing(specs: Path = SPECS) -> set[str]:
+    """The protocols that profiles are about; of the others nothing is done otherwise."""
+    return {part.protocol for name in names(specs) for part in read_profile(name, specs).parts}
+
+
 def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | None:
     """Give the profile of a version such as 4.2.1 for a protocol, if there is one.
 

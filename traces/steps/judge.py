@@ -109,14 +109,14 @@ def canaries_of(steps: int) -> int:
     return steps // (SPACING - 1) + 2
 
 
-def wrong_number(row: Any) -> Any:
-    """Return the row with NUMBER in place of its first number."""
+def wrong_number(row: Any) -> Any | None:
+    """Return the row with NUMBER in place of its first number; None: it has no number."""
     fields = dict(row) if isinstance(row, Record) else asdict(row)
     for wrong in (_as_number, _within):
         for name, value in fields.items():
             if (changed := wrong(value)) is not None:
                 return type(row)(**{**fields, name: changed})
-    raise AssertionError(f"a {type(row).__name__} has no number")
+    return None
 
 
 def _as_number(value: Any) -> int | None:
@@ -125,19 +125,26 @@ def _as_number(value: Any) -> int | None:
 
 def _within(value: Any) -> Any | None:
     """Return a tuple or function of entries with a wrong number in its first entry."""
-    if isinstance(value, tuple) and value and isinstance(value[0], Struct | Record):
-        return (wrong_number(value[0]), *value[1:])
+    if isinstance(value, tuple) and value:
+        changed = _in_entry(value[0])
+        return None if changed is None else (changed, *value[1:])
     if isinstance(value, Function):
         (node, entry), *others = value.items()
-        return function([(node, wrong_number(entry)), *others])
+        changed = _in_entry(entry)
+        return None if changed is None else function([(node, changed), *others])
     return None
+
+
+def _in_entry(entry: Any) -> Any | None:
+    return wrong_number(entry) if isinstance(entry, Struct | Record) else None
 
 
 def planted(steps: pa.Table, kind: NodeKind) -> Planted:
     """Insert canaries into steps of nodes of this kind."""
 
-    def numbered(row: bytes) -> bytes:
-        return _encode(wrong_number(decoder_of(kind.row)(row)))
+    def numbered(row: bytes) -> bytes | None:
+        wrong = wrong_number(decoder_of(kind.row)(row))
+        return None if wrong is None else _encode(wrong)
 
     first = int.from_bytes(steps["key"][0].as_py()[:8], "big") % (SPACING - 1)
     copied, order = _places(len(steps), first)
@@ -186,11 +193,11 @@ def spoiled(
     Args:
         step: the step.
         turn: the number of the canary, which selects the error.
-        numbered: returns a row with a wrong number in it.
+        numbered: returns a row with a wrong number in it; None: that row has no number.
     """
     sent, input = step["sent"], step["input"]
-    if turn % 3 == 1:
-        return {**step, "after": numbered(step["after"])}
+    if turn % 3 == 1 and (after := numbered(step["after"])) is not None:
+        return {**step, "after": after}
     if turn % 3 == 2 and input and input not in sent:
         return {**step, "sent": type(sent)([*sent, input])}
     return {**step, "ignored": REASON}

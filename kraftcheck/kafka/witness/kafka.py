@@ -19,7 +19,14 @@ from kraftcheck.kafka.live.witness.jars import DEFAULT, check_version
 from kraftcheck.reference.kit.protocol import Protocol, Witness
 from kraftcheck.reference.protocols import CLUSTER, PROTOCOLS
 from kraftcheck.traces.cover.models import Graph, read_covers, select
-from kraftcheck.traces.foreign.profiles import Part, Profile, names, profile_of, read_profile
+from kraftcheck.traces.foreign.profiles import (
+    Part,
+    Profile,
+    departing,
+    names,
+    profile_of,
+    read_profile,
+)
 
 SPECS_ALONE = "specs"
 """In place of a profile's name."""
@@ -60,9 +67,9 @@ class Kafka(NamedTuple):
     """Kafka's real log, in files, and not the one of its tests."""
 
     def allowed(self, *protocols: str) -> Profile | None:
-        """What else is allowed in steps of these protocols.
+        """What else is allowed in steps of these protocols, if anything is.
 
-        Raises BadInput: no such version, or none for it; ToolError: none of this name.
+        Raises BadInput: no such version, or no profile for it; ToolError: none of this name.
         """
         tried(lambda: check_version(self.version))
         if self.profile == SPECS_ALONE:
@@ -73,12 +80,14 @@ class Kafka(NamedTuple):
         named: dict[str, None] = {}
         for protocol in protocols:
             found = profile_of(self.version, protocol)
+            if found is None and protocol not in departing():
+                continue
             if found is None:
                 known = ", ".join([*names(), SPECS_ALONE])
                 raise BadInput(f"no profile for Kafka {self.version}: say --as with one of {known}")
             parts += found.for_protocol(protocol).parts
             named[found.name] = None
-        return Profile(" and ".join(named), tuple(parts))
+        return Profile(" and ".join(named), tuple(parts)) if parts else None
 
     @property
     def options(self) -> list[str]:

@@ -32,7 +32,7 @@ from kraftcheck.traces.steps.judge import (
 from kraftcheck.traces.steps.record import Part, constants_text, decoder_of
 from tests.conformance.recording import RecordedRun, part_of, steps_of_walk
 from tests.traces.jobs.untrue import judge_as_predecessor
-from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict
+from tla_utils import CheckOptions, Record, StepReport, StepTable, StepVerdict, function
 from tla_utils.errors import ToolError
 
 THREE = Constants(voters=(1, 2, 3), fetch_max_records=2)
@@ -106,6 +106,21 @@ def test_a_step_without_an_input_has_a_canary_too() -> None:
         one, other = found.to_pylist()
         changed = [name for name in found.column_names if one[name] != other[name]]
         assert changed in (["ignored"], ["after"])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Record(up=True),
+        Record(known=()),
+        Record(known=(Record(up=True),)),
+        Record(known=function([(7, True)])),
+    ],
+)
+def test_a_row_without_a_number_has_a_canary_too(row: Record) -> None:
+    step = {"after": row, "input": None, "sent": (), "ignored": ""}
+    for turn in range(3):
+        assert spoiled(step, turn) == step | {"ignored": REASON}
 
 
 @pytest.mark.parametrize("count", [1, 2, 45, 46, 47, 93, 1000])

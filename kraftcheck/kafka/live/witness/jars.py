@@ -76,6 +76,12 @@ COMPONENTS: Final = {
         since="4.0",
     ),
     "shares": Component("kafka.server.share.Leader", ("shares", "coordinated"), since="4.2"),
+    "controllers": Component(
+        "org.apache.kafka.controller.ActiveController",
+        ("controllers",),
+        since="4.0",
+        instead="single",
+    ),
 }
 """By protocol or composition; the log on disk; a transactional producer that is told errors."""
 
