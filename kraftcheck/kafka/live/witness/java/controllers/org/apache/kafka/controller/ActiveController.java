@@ -45,7 +45,6 @@ import java.util.concurrent.CompletableFuture;
 public final class ActiveController extends Node {
     private static final int LOG = 0;
     private static final int CLIENTS = -2;
-    private static final int NOBODY = -1;
     private static final ConfigResource DEFAULTS = new ConfigResource(ConfigResource.Type.BROKER, "");
     private static final String CHANGE = "incrementalAlterConfigs";
     private static final String CONFIG = "log.retention.ms";
@@ -74,11 +73,13 @@ public final class ActiveController extends Node {
 
     public static List<Node> nodes(JsonNode constants) {
         List<Node> found = new ArrayList<>();
-        constants.get("controllers").forEach(id -> found.add(new ActiveController(id.asInt())));
+        int most = constants.get("maxOperations").asInt();
+        constants.get("controllers").forEach(id -> found.add(new ActiveController(id.asInt(), most)));
         return found;
     }
 
-    private ActiveController(int id) {
+    /** most: requests to it. */
+    private ActiveController(int id, int most) {
         super(id);
         var features = new QuorumFeatures(id, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(id));
         try {
@@ -93,7 +94,7 @@ public final class ActiveController extends Node {
         offsets = Mirror.get(controller, "offsetControl");
         commit(Batch.data(0, 0, 0, 1, List.of(message(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                 .setFeatureLevel(MetadataVersion.latestProduction().featureLevel())))));
-        inputs.put("WriteEvent", in -> () -> ask(in.get("writes").asBoolean()));
+        inputs.put("WriteEvent", in -> asked == most ? null : () -> ask(in.get("writes").asBoolean()));
         inputs.put("BatchCommitted", in -> () -> committed(in.get("end").asLong(), in.get("epoch").asInt()));
         inputs.put("LeaderAndEpoch", in -> () -> leads(in));
         fields.put("epoch", this::epoch);
