@@ -4,7 +4,8 @@
 
 A run takes half a minute, and the same patch on the same Kafka comes to the same. So what has held
 is kept with a digest of the patch, of how its tests are run, and of Kafka's version, and is run
-again when one of these changes.
+again when one of these changes. So is what our programs say of Kafka with a patch
+(tests/live/test_by_classes.py), with one digest of all programs and patches.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from experiments import changed, kafka_tests
+import pytest
+
+from experiments import by_classes, changed, kafka_tests
 from experiments.changed import FINDS
 from experiments.kafka_tests import TESTED, compare
 from kraftcheck.kafka.live.artifacts import version
 
 KEPT: Final = Path(__file__).with_suffix(".json")
+BY_CLASSES: Final = "by classes"
+PROGRAMS: Final = ("*.py", "*.java", "*.toml", "*.patch")
 
 
 def digest_of(name: str) -> str:
@@ -31,17 +36,33 @@ def digest_of(name: str) -> str:
     return found.hexdigest()
 
 
+def digest_of_programs() -> str:
+    found = sha256(version().encode())
+    folders = Path(by_classes.__file__).parent, FINDS
+    for path in sorted(each for of in folders for kind in PROGRAMS for each in of.rglob(kind)):
+        found.update(f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
+
+
+def have_held_by_classes() -> bool:
+    return kept().get(BY_CLASSES) == digest_of_programs()
+
+
+def kept() -> dict[str, str]:
+    found: dict[str, str] = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+    return found
+
+
 def unknown() -> list[str]:
     """The finds of which nothing is kept, or what was run before a change."""
-    kept = json.loads(KEPT.read_text("utf-8"))
-    return [name for name in TESTED if kept.get(name) != digest_of(name)]
+    known = kept()
+    return [name for name in TESTED if known.get(name) != digest_of(name)]
 
 
-def keep(names: list[str]) -> None:
-    """These have held."""
-    kept = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
-    kept |= {name: digest_of(name) for name in names}
-    lines = [f'  "{name}": "{kept[name]}"' for name in TESTED if name in kept]
+def keep(name: str, digest: str) -> None:
+    """It has held."""
+    known = kept() | {name: digest}
+    lines = [f'  "{each}": "{known[each]}"' for each in (BY_CLASSES, *TESTED) if each in known]
     KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
@@ -49,5 +70,8 @@ if __name__ == "__main__":
     for name in unknown():
         found = compare(name)
         assert found.holds, (name, found)
-        keep([name])
+        keep(name, digest_of(name))
         sys.stdout.write(f"{name}\n")
+    if not have_held_by_classes():
+        assert pytest.main(["-q", "tests/live/test_by_classes.py"]) == 0
+        keep(BY_CLASSES, digest_of_programs())

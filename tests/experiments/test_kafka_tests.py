@@ -65,9 +65,11 @@ def test_what_has_held_is_asked_again_when_the_patch_changes(
     shutil.copytree(FINDS, tmp_path / "finds", ignore=lambda _, names: names_of_others(names))
     monkeypatch.setattr(held, "FINDS", tmp_path / "finds")
     assert held.unknown() == []
+    programs = held.digest_of_programs()
     with (tmp_path / "finds" / "Z133" / "fix.patch").open("a", encoding="utf-8") as patch:
         patch.write("\n")
     assert held.unknown() == ["Z133"]
+    assert held.digest_of_programs() != programs
 
 
 def names_of_others(names: list[str]) -> set[str]:

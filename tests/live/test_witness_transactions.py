@@ -333,7 +333,7 @@ def test_runs_by_chance_and_what_is_refused_again_and_small(tmp_path: Path) -> N
     strict = run(VIOLATED, *words, "--as", "specs")
     again = strict["schedules"][0]
     assert run(VIOLATED, "replay", again, "--as", "specs")["found"]["rejections"]
-    small = run(VIOLATED, "shrink", again, "--as", "specs", "--attempts", "60")
+    small = run(VIOLATED, "shrink", again, "--as", "specs", "--attempts", "20")
     assert small["moves"] < 150
 
 
