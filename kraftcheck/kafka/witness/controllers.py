@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.kafka import Kafka
-from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, deliver
+from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, deliver, some
 from kraftcheck.reference.controllers.messages import (
     AdvanceHighWatermark,
     ElectVoter,
@@ -18,7 +18,7 @@ from kraftcheck.reference.controllers.messages import (
 )
 from kraftcheck.reference.controllers.protocol import CONTROLLER_KIND, CONTROLLERS
 from kraftcheck.reference.drivers.options import options_of
-from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.choices import Stream
 
 MOST: Final = 1000
 """Of epochs, and of requests to each controller."""
@@ -31,19 +31,11 @@ class KafkaControllers(KafkaSteered):
         super().__init__(CONTROLLERS, options, host, (CONTROLLER_KIND.name,), {}, (), compares)
 
 
-def _some(kind: type[Any]) -> Callable[[KafkaControllers, Stream], bool]:
-    def made(schedule: KafkaControllers, stream: Stream) -> bool:
-        there = [each for each in schedule.own() if isinstance(each[1].value, kind)]
-        return bool(there) and schedule.act(*pick(stream, there))
-
-    return made
-
-
 MOVES: Final[dict[Callable[[KafkaControllers, Stream], bool], tuple[int, ...]]] = {
     deliver(500): (60, 120),
-    _some(WriteEvent): (20, 60),
-    _some(AdvanceHighWatermark): (10, 30),
-    _some(ElectVoter): (1, 5, 15),
+    some(WriteEvent): (20, 60),
+    some(AdvanceHighWatermark): (10, 30),
+    some(ElectVoter): (1, 5, 15),
 }
 """How often each kind may be taken, of which a run draws one."""
 

@@ -16,7 +16,7 @@ from kraftcheck.kafka.witness import covering, histories
 from kraftcheck.kafka.witness.coordinator_graphs import Walk
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.speech import Outcome
-from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver
+from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver, some
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.groups.coordinator import CoordinatorHandlers
 from kraftcheck.reference.groups.log import newest
@@ -28,7 +28,6 @@ from kraftcheck.reference.groups.messages import (
     GroupRecord,
     GroupSessionTimeout,
     HeartbeatTimeout,
-    Input,
     MoveCoordinator,
     RebalanceTimeout,
     SendGroupHeartbeat,
@@ -104,22 +103,8 @@ class KafkaGroup(KafkaSteered):
                 return False
         return super().act(node, input, lost)
 
-    def given(self, *kinds: type[Input]) -> list[tuple[int, KnownInput]]:
-        """What of these may come to nodes by itself."""
-        return [each for each in self.own() if isinstance(each[1].value, kinds)]
-
 
 # -- Moves by chance
-
-
-def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaGroup, Stream], bool]:
-    """One of these, whose messages are lost perhaps."""
-
-    def made(schedule: KafkaGroup, stream: Stream) -> bool:
-        there = schedule.given(*kinds)
-        return bool(there) and schedule.act(*pick(stream, there), lost=lost)
-
-    return made
 
 
 def _speak(schedule: KafkaGroup, stream: Stream) -> bool:
@@ -135,18 +120,18 @@ def _speak(schedule: KafkaGroup, stream: Stream) -> bool:
 MOVES: Final[dict[Callable[[KafkaGroup, Stream], bool], tuple[int, ...]]] = {
     deliver(600): (30, 60),
     _speak: (30, 60),
-    _some(SendGroupHeartbeat): (2, 6),
-    _some(StartReconciliation, CompleteReconciliation): (15, 40),
-    _some(GroupCommit): (5, 20, 40),
-    _some(Subscribe): (6, 12),
+    some(SendGroupHeartbeat): (2, 6),
+    some(StartReconciliation, CompleteReconciliation): (15, 40),
+    some(GroupCommit): (5, 20, 40),
+    some(Subscribe): (6, 12),
     again: (0, 5),
-    _some(SendGroupHeartbeat, lost=True): (0, 3, 8),
-    _some(GroupCommit, lost=True): (0, 2, 5),
-    _some(HeartbeatTimeout): (0, 8, 20),
-    _some(Unsubscribe): (2, 4, 8),
-    _some(GroupSessionTimeout): (0, 2, 5),
-    _some(RebalanceTimeout): (0, 3, 8),
-    _some(MoveCoordinator): (0, 3, 8),
+    some(SendGroupHeartbeat, lost=True): (0, 3, 8),
+    some(GroupCommit, lost=True): (0, 2, 5),
+    some(HeartbeatTimeout): (0, 8, 20),
+    some(Unsubscribe): (2, 4, 8),
+    some(GroupSessionTimeout): (0, 2, 5),
+    some(RebalanceTimeout): (0, 3, 8),
+    some(MoveCoordinator): (0, 3, 8),
 }
 """How often each kind may be taken, of which a run draws one."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.following import Impossible
 from kraftcheck.kafka.witness.kafka import Kafka
-from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver
+from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver, some
 from kraftcheck.reference.core.system import Move
 from kraftcheck.reference.drivers.options import options_of
 from kraftcheck.reference.shares.messages import (
@@ -21,7 +21,6 @@ from kraftcheck.reference.shares.messages import (
     AcknowledgeTimeout,
     ForgetRecord,
     GiveUpWrite,
-    Input,
     LockTimeout,
     MoveLeader,
     MoveLogStart,
@@ -33,7 +32,7 @@ from kraftcheck.reference.shares.messages import (
     StateCommit,
 )
 from kraftcheck.reference.shares.protocol import COORDINATOR_KIND, LEADER_KIND, SHARES
-from kraftcheck.reference.sim.choices import Stream, pick
+from kraftcheck.reference.sim.choices import Stream
 
 KAFKAS: Final = (LEADER_KIND.name, COORDINATOR_KIND.name)
 RECORDS: Final = 5
@@ -56,32 +55,22 @@ class KafkaShares(KafkaSteered):
             self.at = before
 
 
-def _some(*kinds: type[Input], lost: bool = False) -> Callable[[KafkaShares, Stream], bool]:
-    """One of these, whose messages are lost perhaps."""
-
-    def made(schedule: KafkaShares, stream: Stream) -> bool:
-        there = [each for each in schedule.own() if isinstance(each[1].value, kinds)]
-        return bool(there) and schedule.act(*pick(stream, there), lost=lost)
-
-    return made
-
-
 MOVES: Final[dict[Callable[[KafkaShares, Stream], bool], tuple[int, ...]]] = {
     deliver(500): (60, 120),
-    _some(PollRecords): (20, 40),
-    _some(AcknowledgeRecords): (20, 40),
-    _some(StateCommit): (20, 40),
-    _some(PollRecords, AcknowledgeRecords, lost=True): (0, 4),
+    some(PollRecords): (20, 40),
+    some(AcknowledgeRecords): (20, 40),
+    some(StateCommit): (20, 40),
+    some(PollRecords, AcknowledgeRecords, lost=True): (0, 4),
     again: (0, 5),
-    _some(LockTimeout): (0, 10, 25),
-    _some(SessionEnd): (0, 3, 8),
-    _some(ForgetRecord, AcknowledgeTimeout): (0, 5),
-    _some(RetryPersister): (2, 6),
-    _some(GiveUpWrite): (0, 4, 10),
-    _some(MoveLeader): (0, 2, 5),
-    _some(Recreate): (0, 1, 3),
-    _some(MoveShareCoordinator): (0, 2, 5),
-    _some(MoveLogStart): (0, 1, 3),
+    some(LockTimeout): (0, 10, 25),
+    some(SessionEnd): (0, 3, 8),
+    some(ForgetRecord, AcknowledgeTimeout): (0, 5),
+    some(RetryPersister): (2, 6),
+    some(GiveUpWrite): (0, 4, 10),
+    some(MoveLeader): (0, 2, 5),
+    some(Recreate): (0, 1, 3),
+    some(MoveShareCoordinator): (0, 2, 5),
+    some(MoveLogStart): (0, 1, 3),
 }
 """How often each kind may be taken, of which a run draws one."""
 

@@ -116,6 +116,10 @@ class KafkaSteered(Hosted, ScriptedRun):
     def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
         return super().own((*quiet, *self._quiet))
 
+    def given(self, *kinds: type[Any]) -> list[tuple[int, KnownInput]]:
+        """What of these may come to nodes by itself."""
+        return [each for each in self.own() if isinstance(each[1].value, kinds)]
+
     def _check_driven(self, words: str) -> None:
         """Raises WitnessError: the move is one of a node that takes no steps here."""
         node = _NODE.match(words)
@@ -161,6 +165,16 @@ def again(schedule: KafkaSteered, stream: Stream) -> bool:
         return False
     schedule.deliver(*pick(stream, there), again=True)
     return True
+
+
+def some(*kinds: type[Any], lost: bool = False) -> Callable[[KafkaSteered, Stream], bool]:
+    """One of these, whose messages are lost perhaps."""
+
+    def made(schedule: KafkaSteered, stream: Stream) -> bool:
+        there = schedule.given(*kinds)
+        return bool(there) and schedule.act(*pick(stream, there), lost=lost)
+
+    return made
 
 
 class Declared(Component):

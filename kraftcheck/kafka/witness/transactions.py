@@ -104,8 +104,7 @@ def _lose(schedule: KafkaTransactions, stream: Stream) -> bool:
 
 def _rare(*kinds: type) -> Callable[[KafkaTransactions, Stream], bool]:
     def make(schedule: KafkaTransactions, stream: Stream) -> bool:
-        there = [each for each in schedule.own() if isinstance(each[1].value, kinds)]
-        return _given(schedule, stream, there, False)
+        return _given(schedule, stream, schedule.given(*kinds), False)
 
     return make
 
