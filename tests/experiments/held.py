@@ -5,7 +5,7 @@
 A run takes half a minute, and the same patch on the same Kafka comes to the same. So what has held
 is kept with a digest of the patch, of how its tests are run, and of Kafka's version, and is run
 again when one of these changes. So is what our programs say of Kafka with a patch
-(tests/live/test_by_classes.py), with one digest of all programs and patches.
+(tests/live/test_by_classes.py), with one digest of that file and of all programs and patches.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kraftcheck.kafka.live.artifacts import version
 
 KEPT: Final = Path(__file__).with_suffix(".json")
 BY_CLASSES: Final = "by classes"
+ASKED: Final = Path(__file__).parents[1] / "live" / "test_by_classes.py"
 PROGRAMS: Final = ("*.py", "*.java", "*.toml", "*.patch")
 
 
@@ -39,7 +40,8 @@ def digest_of(name: str) -> str:
 def digest_of_programs() -> str:
     found = sha256(version().encode())
     folders = Path(by_classes.__file__).parent, FINDS
-    for path in sorted(each for of in folders for kind in PROGRAMS for each in of.rglob(kind)):
+    programs = [each for of in folders for kind in PROGRAMS for each in of.rglob(kind)]
+    for path in (ASKED, *sorted(programs)):
         found.update(f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()
 
@@ -73,5 +75,5 @@ if __name__ == "__main__":
         keep(name, digest_of(name))
         sys.stdout.write(f"{name}\n")
     if not have_held_by_classes():
-        assert pytest.main(["-q", "tests/live/test_by_classes.py"]) == 0
+        assert pytest.main(["-q", str(ASKED)]) == 0
         keep(BY_CLASSES, digest_of_programs())
