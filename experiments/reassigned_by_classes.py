@@ -37,8 +37,8 @@ from kraftcheck.kafka.witness.speech import Speech
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.kit.fields import spec_name
 from kraftcheck.reference.kit.protocol import HISTORY
-from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
-from kraftcheck.reference.reassignment.messages import (
+from kraftcheck.reference.partition.reassignment.handlers import ReassignmentHandlers
+from kraftcheck.reference.partition.reassignment.messages import (
     AssignDirectory,
     CreatePartition,
     CreateTopic,
@@ -48,10 +48,10 @@ from kraftcheck.reference.reassignment.messages import (
     ShutDownBroker,
     UnfenceBroker,
 )
-from kraftcheck.reference.reassignment.properties import PROPERTIES
-from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
-from kraftcheck.reference.reassignment.rules import ReassignmentRules
-from kraftcheck.reference.reassignment.types import CONTROLLER, Constants, TopicRow
+from kraftcheck.reference.partition.reassignment.properties import PROPERTIES
+from kraftcheck.reference.partition.reassignment.protocol import REASSIGNMENT
+from kraftcheck.reference.partition.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.partition.reassignment.types import CONTROLLER, Constants, TopicRow
 
 (NEVER_LEADS,) = (each for each in PROPERTIES if each.name == "OfflineDirNeverLeads")
 KAFKAS: Final = ("Z130", "Z131", "Z132", "Z133", "Z160")

@@ -30,7 +30,7 @@ from kraftcheck.known_bugs.trying import OfModel, Tried
 from kraftcheck.reference.bugs.bug import Bug
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.protocols import PROTOCOLS, asks, parts_of
+from kraftcheck.reference.protocols import PROTOCOLS, asks, folder_of, is_preset, parts_of
 from kraftcheck.reference.runner.scenarios import FAMILIES, family
 from kraftcheck.screen import Columns, Screen
 from kraftcheck.specs import SPECS
@@ -267,7 +267,8 @@ def _modules(protocol: Protocol) -> set[str]:
     The module of a preset lies in the folder of what it extends, and is not for that.
     """
     others = {kind.module for each in PROTOCOLS if each is not protocol for kind in each.kinds}
-    beside = {path.stem for path in (SPECS / protocol.name).glob("*.tla")}
+    folder = SPECS / folder_of(protocol.name)
+    beside = set() if is_preset(protocol) else {path.stem for path in folder.glob("*.tla")}
     return {
         *(kind.module for kind in protocol.kinds),
         *(rules.__name__ for rules in protocol.rules),

@@ -64,7 +64,7 @@ def first_look(models: Iterable[Model], judged: Container[str]) -> list[Model]:
     for model in listed:
         if model.name in apart:
             continue
-        protocol = model.folder
+        protocol = Path(model.folder).name
         if (protocol, model.expect) not in seen or (protocol in judged and model.expect == "holds"):
             chosen.append(model)
         seen.add((protocol, model.expect))

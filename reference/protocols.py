@@ -21,26 +21,26 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from kraftcheck.osutil.commands import protocol_folders
-from kraftcheck.reference.classic.protocol import CLASSIC
 from kraftcheck.reference.cluster.types import ClusterConstants, coordinated, on_cluster
-from kraftcheck.reference.commits.protocol import COMMITS
-from kraftcheck.reference.compaction.protocol import COMPACTION
 from kraftcheck.reference.controllers.protocol import CONTROLLERS
-from kraftcheck.reference.directories.protocol import DIRECTORIES
+from kraftcheck.reference.groups.classic.protocol import CLASSIC
+from kraftcheck.reference.groups.commits.protocol import COMMITS
 from kraftcheck.reference.groups.protocol import GROUPS
-from kraftcheck.reference.hosting.protocol import HOSTING
 from kraftcheck.reference.kit.fields import has_form
 from kraftcheck.reference.kit.protocol import Composition, NodeKind, Protocol, constants_of
-from kraftcheck.reference.moving.protocol import MOVING
+from kraftcheck.reference.partition.compaction.protocol import COMPACTION
+from kraftcheck.reference.partition.directories.protocol import DIRECTORIES
+from kraftcheck.reference.partition.hosting.protocol import HOSTING
+from kraftcheck.reference.partition.moving.protocol import MOVING
 from kraftcheck.reference.partition.protocol import PARTITION
+from kraftcheck.reference.partition.reassignment.protocol import REASSIGNMENT
 from kraftcheck.reference.quorum.protocol import QUORUM, QUORUM_41
-from kraftcheck.reference.reassignment.protocol import REASSIGNMENT
-from kraftcheck.reference.sessions.protocol import SESSIONS
-from kraftcheck.reference.sharegroup.protocol import SHAREGROUP
+from kraftcheck.reference.quorum.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.quorum.voters.protocol import VOTERS
 from kraftcheck.reference.shares.protocol import SHARES
-from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.shares.sessions.protocol import SESSIONS
+from kraftcheck.reference.shares.sharegroup.protocol import SHAREGROUP
 from kraftcheck.reference.transactions.protocol import TRANSACTIONS
-from kraftcheck.reference.voters.protocol import VOTERS
 
 GROUP: Final = "kraftcheck.protocols"
 CLUSTER, CLUSTER_PARTS = "cluster", (QUORUM.name, PARTITION.name)
@@ -246,6 +246,16 @@ def kind_named(name: str) -> NodeKind:
 
 def package_of(protocol: Protocol) -> str:
     return protocol.constants.__module__.rpartition(".")[0]
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a protocol's specification, below `specs` as its package is below `reference`.
+
+    That of a protocol of others is absolute.
+    """
+    protocol = _BY_NAME[name]
+    own = Path(*package_of(protocol).split(".")[2:])
+    return Path(protocol.modules).absolute() if protocol.modules else own
 
 
 def is_preset(protocol: Protocol) -> bool:

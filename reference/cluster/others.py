@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kraftcheck.reference.moving.messages import OtherPartitions
-from kraftcheck.reference.moving.types import MovingControllerRow
+from kraftcheck.reference.partition.moving.messages import OtherPartitions
+from kraftcheck.reference.partition.moving.types import MovingControllerRow
 from kraftcheck.reference.partition.types import UNDEFINED
 
 

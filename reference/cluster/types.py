@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kraftcheck.reference.compaction.types import Constants as Compacted
-from kraftcheck.reference.directories.types import Constants as DirectoryConstants
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.moving.types import Constants as MovingConstants
+from kraftcheck.reference.partition.compaction.types import Constants as Compacted
+from kraftcheck.reference.partition.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.partition.moving.types import Constants as MovingConstants
 from kraftcheck.reference.partition.types import PartitionConstants
+from kraftcheck.reference.quorum.snapshots.types import Constants as SnapshotConstants
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.reference.snapshots.types import Constants as SnapshotConstants
-from kraftcheck.reference.voters.types import Constants as VoterConstants
+from kraftcheck.reference.quorum.voters.types import Constants as VoterConstants
 
 QUORUM = 0
 """The component that is the controller quorum; partition p is component 1 + p."""

@@ -8,7 +8,7 @@ of the partition (C7); what happens when brokers come and go (C6); then the hand
 This controller commits at once: what a step decides is sent to the METADATA_LOG, and the reply goes
 out with it. Where the spec lets several replicas be chosen, the first in assignment order is.
 
-Left out: topics other than one, directories; for reassignment see reference/reassignment.
+Left out: topics other than one, directories; for reassignment see reference/partition/reassignment.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ the spec, so that both can be read side by side: the changes of role; what a rol
 Nothing here raises because of what a peer sent: an error is a code in a response. An AssertionError
 is a mistake of ours.
 
-The voters of `constants` are the set in force. Where it changes (reference/voters), each step is
-taken under the set that is in force at its node, which may be none of them.
+The voters of `constants` are the set in force. Where it changes (reference/quorum/voters), each
+step is taken under the set that is in force at its node, which may be none of them.
 
 Not modelled here: snapshots (Q17-Q19), cluster ids and directory ids, version negotiation, clocks.
 Timers are inputs that may come at any time; timers.py says which are armed.

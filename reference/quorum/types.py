@@ -67,7 +67,7 @@ class Constants(msgspec.Struct, frozen=True, tag="quorum", tag_field="protocol")
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Of whom a row's functions have an entry each, sorted; `reference/voters` has more."""
+        """Of whom a row's functions have an entry each, sorted; `voters` has more."""
         return self.voters
 
     def is_majority(self, nodes: Collection[int]) -> bool:

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from kraftcheck.reference.cluster.sim import coordinated_family
 from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER
-from kraftcheck.reference.directories.protocol import DIRECTORIES
-from kraftcheck.reference.directories.sim.telling import MANNER as IN_DIRECTORIES
 from kraftcheck.reference.drivers import composed
 from kraftcheck.reference.drivers.chance import family_of
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.moving.protocol import MOVING
-from kraftcheck.reference.moving.sim.telling import MANNER as MOVES
+from kraftcheck.reference.partition.directories.protocol import DIRECTORIES
+from kraftcheck.reference.partition.directories.sim.telling import MANNER as IN_DIRECTORIES
+from kraftcheck.reference.partition.moving.protocol import MOVING
+from kraftcheck.reference.partition.moving.sim.telling import MANNER as MOVES
 from kraftcheck.reference.partition.sim.family import FAMILY as PARTITION
 from kraftcheck.reference.protocols import (
     COMPOSITIONS,
@@ -23,8 +23,8 @@ from kraftcheck.reference.protocols import (
     extended_by,
     parts_of,
 )
+from kraftcheck.reference.quorum.snapshots.sim.family import FAMILY as QUORUM
 from kraftcheck.reference.sim.family import Family, Manner
-from kraftcheck.reference.snapshots.sim.family import FAMILY as QUORUM
 
 FAMILIES: Final[dict[str, Family]] = {
     each.scenario.name: each

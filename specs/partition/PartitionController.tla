@@ -13,7 +13,7 @@
 (* replay of what precedes it, and each reply is that batch's.              *)
 (*                                                                          *)
 (* Left out: topics other than one, directories; for reassignment see       *)
-(* specs/reassignment.  One that was deposed: DeposedController.            *)
+(* specs/partition/reassignment.  One that was deposed: DeposedController.            *)
 (***************************************************************************)
 EXTENDS PartitionRow
 

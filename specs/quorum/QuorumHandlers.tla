@@ -15,7 +15,7 @@
 (* handler ends in; then the handlers, grouped as Kafka groups them.        *)
 (* Decisions are in QuorumRules; Python twin: reference/quorum/handlers.py.   *)
 (*                                                                          *)
-(* Voters is the set in force.  Where it changes (specs/voters), each step  *)
+(* Voters is the set in force.  Where it changes (specs/quorum/voters), each step  *)
 (* is taken under the set that is in force at its node, which may be none   *)
 (* of them; so functions of nodes in a row may be of more nodes.            *)
 (*                                                                          *)

@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.classic.messages import (
+from kraftcheck.reference.groups.classic.messages import (
     COORDINATOR,
     Claim,
     ClassicHeartbeatResponse,
     JoinGroup,
 )
-from kraftcheck.reference.classic.types import INITIAL_MEMBER, NO_MEMBER, ClassicState
+from kraftcheck.reference.groups.classic.types import INITIAL_MEMBER, NO_MEMBER, ClassicState
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.classic.plants import GROUP, IMAGE, PLANTED, TWO, record
+from tests.reference.groups.classic.plants import GROUP, IMAGE, PLANTED, TWO, record
 from tests.reference.plain import Rows
 from tla_utils import function
 

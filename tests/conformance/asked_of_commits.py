@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kraftcheck.reference.groups.messages import COORDINATOR
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.commits.plants import COMMITTED, PLANTED, THREE, coordinator
+from tests.reference.groups.commits.plants import COMMITTED, PLANTED, THREE, coordinator
 from tests.reference.groups.plants import record
 from tests.reference.plain import Rows
 from tla_utils import function

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.compaction.types import CompactedReplica
+from kraftcheck.reference.partition.compaction.types import CompactedReplica
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.compaction.plants import (
+from tests.reference.partition.compaction.plants import (
     CLEANED,
     FIRST,
     LAST,

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.hosting.types import NO_IMAGE, HostRow, Log
+from kraftcheck.reference.partition.hosting.types import NO_IMAGE, HostRow, Log
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
-from tests.reference.hosting.plants import FIRST, IMAGE, PLANTED, TWO, failed, leading
+from tests.reference.partition.hosting.plants import FIRST, IMAGE, PLANTED, TWO, failed, leading
 from tests.reference.plain import Rows
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
-from kraftcheck.reference.reassignment.types import (
+from kraftcheck.reference.partition.reassignment.types import (
     CONTROLLER,
     GONE,
     BrokerRegistration,
@@ -19,8 +19,8 @@ from kraftcheck.reference.reassignment.types import (
 )
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
+from tests.reference.partition.reassignment.plants import PLANTED, THREE, first_row, moving
 from tests.reference.plain import Rows
-from tests.reference.reassignment.plants import PLANTED, THREE, first_row, moving
 
 
 def variables(rows: Rows) -> Variables:

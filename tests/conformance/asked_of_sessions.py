@@ -8,12 +8,12 @@ from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.sessions.messages import BROKER
-from kraftcheck.reference.sessions.types import NO_SESSION, SessionRequest, ShareSession
+from kraftcheck.reference.shares.sessions.messages import BROKER
+from kraftcheck.reference.shares.sessions.types import NO_SESSION, SessionRequest, ShareSession
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
-from tests.reference.sessions.plants import HELD, HOLDER, PLANTED, TWO
+from tests.reference.shares.sessions.plants import HELD, HOLDER, PLANTED, TWO
 from tla_utils import function
 
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.sharegroup.messages import GROUP, LEADER, STORE, WriteState
+from kraftcheck.reference.shares.sharegroup.messages import GROUP, LEADER, STORE, WriteState
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
-from tests.reference.sharegroup.plants import ADDED, PLANTED, SETTLED
+from tests.reference.shares.sharegroup.plants import ADDED, PLANTED, SETTLED
 
 
 def variables(rows: Rows) -> Variables:

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
 from kraftcheck.reference.quorum.messages import FetchRequest
-from kraftcheck.reference.snapshots.types import Snapshot, SnapshotId, SnapshotRow
+from kraftcheck.reference.quorum.snapshots.types import Snapshot, SnapshotId, SnapshotRow
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
-from tests.reference.snapshots.plants import BOTH, ONE, PLANTED, THREE, with_voter
-from tests.reference.voters.plants import LOG, following, leading, voters
+from tests.reference.quorum.snapshots.plants import BOTH, ONE, PLANTED, THREE, with_voter
+from tests.reference.quorum.voters.plants import LOG, following, leading, voters
 from tla_utils import function
 
 LONG: Final = (*LOG, voters(1, 2, epoch=2))

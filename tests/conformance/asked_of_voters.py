@@ -9,11 +9,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.kit.protocol import HISTORY
-from kraftcheck.reference.voters.types import Heard, VoterRow
+from kraftcheck.reference.quorum.voters.types import Heard, VoterRow
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance.judged_states import Plain, Variables
 from tests.reference.plain import Rows
-from tests.reference.voters.plants import (
+from tests.reference.quorum.voters.plants import (
     ALL,
     LOG,
     PLANTED,

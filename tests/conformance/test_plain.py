@@ -16,8 +16,8 @@ import pytest
 from kraftcheck.reference.bugs.catalog import replayable
 from kraftcheck.reference.kit.log import Entry
 from kraftcheck.reference.kit.protocol import HISTORY
+from kraftcheck.reference.quorum.voters.types import VotersAt
 from kraftcheck.reference.runner.run import simulate_run
-from kraftcheck.reference.voters.types import VotersAt
 from kraftcheck.traces.steps.translation import Abstraction
 from tests.conformance import (
     asked_of_classic,

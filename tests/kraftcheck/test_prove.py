@@ -15,7 +15,7 @@ from kraftcheck.reference.partition.proof import proof as partition_proof
 from kraftcheck.reference.proofs.obligations import Obligation
 from kraftcheck.reference.quorum.messages import Crash
 from kraftcheck.reference.quorum.proof import completeness_proof, election
-from kraftcheck.reference.voters.proof import any_set
+from kraftcheck.reference.quorum.voters.proof import any_set
 from kraftcheck.verbs import models
 from tests.reference.bugs.files import rules_file
 

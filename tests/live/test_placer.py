@@ -12,9 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.kafka.live.witness.jars import class_path
-from kraftcheck.reference.reassignment.handlers import initial_topic_row
-from kraftcheck.reference.reassignment.rules import ReassignmentRules
-from kraftcheck.reference.reassignment.types import BrokerRegistration, Constants, State, TopicRow
+from kraftcheck.reference.partition.reassignment.handlers import initial_topic_row
+from kraftcheck.reference.partition.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.partition.reassignment.types import (
+    BrokerRegistration,
+    Constants,
+    State,
+    TopicRow,
+)
 from tla_utils import find_java
 
 pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.xdist_group("by-classes")]

@@ -75,10 +75,19 @@ RULES: Final = Path(__file__).with_name("rules.toml")
 SESSION: Final = 250
 """So many frames reach one cluster."""
 NEWER: Final = (
-    *("traces/checkers/", "kraftcheck/kafka/serve/wire_members.py", "reference/classic/"),
-    *("reference/commits/", "reference/compaction/", "reference/groups/", "reference/hosting/"),
-    *("reference/reassignment/", "reference/snapshots/", "reference/transactions/"),
-    "reference/voters/",
+    *("traces/checkers/", "kraftcheck/kafka/serve/wire_members.py", "reference/groups/classic/"),
+    *(
+        "reference/groups/commits/",
+        "reference/partition/compaction/",
+        "reference/groups/",
+        "reference/partition/hosting/",
+    ),
+    *(
+        "reference/partition/reassignment/",
+        "reference/quorum/snapshots/",
+        "reference/transactions/",
+    ),
+    "reference/quorum/voters/",
 )
 """Where the mutants of checkers are."""
 

@@ -10,12 +10,12 @@ import pytest
 
 from kraftcheck.kafka.serve.core import Core
 from kraftcheck.reference.bugs.bug import Bug
-from kraftcheck.reference.compaction.rules import CompactionRules
 from kraftcheck.reference.groups.rules import GroupRules
-from kraftcheck.reference.reassignment.rules import ReassignmentRules
-from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.partition.compaction.rules import CompactionRules
+from kraftcheck.reference.partition.reassignment.rules import ReassignmentRules
+from kraftcheck.reference.quorum.snapshots.rules import SnapshotRules
+from kraftcheck.reference.quorum.voters.rules import VoterRules
 from kraftcheck.reference.transactions.rules import TransactionRules
-from kraftcheck.reference.voters.rules import VoterRules
 from tests.mutation import attack
 from tests.mutation.attack import run, told_by_questions
 from tests.reference.vocabulary import snake

@@ -173,9 +173,7 @@ def comments(module: str) -> dict[str, str]:
 
 
 def spec_comments() -> list[dict[str, str]]:
-    return [
-        comments(path.read_text("utf-8")) for path in (ROOT / "specs").glob("*/*Properties.tla")
-    ]
+    return [comments(path.read_text("utf-8")) for path in (ROOT / "specs").rglob("*Properties.tla")]
 
 
 def without_misses(said: Mapping[str, str], names: Iterable[str]) -> list[str]:

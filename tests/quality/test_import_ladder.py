@@ -38,22 +38,40 @@ PROMISES = "reference.clients.promises"
 # What protocols are, and which there are.
 PROTOCOLS = (
     *("reference.kit", "reference.clients", "reference.quorum", "reference.partition"),
-    *("reference.transactions", "reference.groups", "reference.commits", "reference.classic"),
-    "reference.voters",
-    *("reference.snapshots", "reference.reassignment", "reference.hosting"),
-    *("reference.moving", "reference.directories", "reference.compaction", "reference.shares"),
-    *("reference.sessions", "reference.sharegroup", "reference.controllers"),
+    *(
+        "reference.transactions",
+        "reference.groups",
+        "reference.groups.commits",
+        "reference.groups.classic",
+    ),
+    "reference.quorum.voters",
+    *(
+        "reference.quorum.snapshots",
+        "reference.partition.reassignment",
+        "reference.partition.hosting",
+    ),
+    *(
+        "reference.partition.moving",
+        "reference.partition.directories",
+        "reference.partition.compaction",
+        "reference.shares",
+    ),
+    *("reference.shares.sessions", "reference.shares.sharegroup", "reference.controllers"),
     *("reference.cluster", "reference.protocols"),
 )
 BUGS = ("reference.bugs", "reference.bugs.catalog")
 # Their worlds, and who runs them.
 SIMS = (
     *("reference.sim", "reference.core", "reference.drivers"),
-    *("reference.quorum.sim", "reference.snapshots.sim"),
-    *("reference.partition.sim", "reference.moving.sim", "reference.directories.sim"),
+    *("reference.quorum.sim", "reference.quorum.snapshots.sim"),
+    *(
+        "reference.partition.sim",
+        "reference.partition.moving.sim",
+        "reference.partition.directories.sim",
+    ),
     "reference.cluster.sim",
     *("reference.runner", "reference.steered", "reference.quorum.steered"),
-    *("reference.snapshots.steered", "reference.partition.steered"),
+    *("reference.quorum.snapshots.steered", "reference.partition.steered"),
     *("reference.cluster.steered", "reference.runner.scripted"),
 )
 
@@ -93,26 +111,37 @@ RULES = {
     "reference.partition.*": _pure(),
     "reference.transactions.*": _pure(),
     "reference.groups.*": _pure(),
-    "reference.commits.*": _pure("reference.groups"),
-    "reference.classic.*": _pure(),
-    "reference.voters.*": _pure("reference.quorum"),
-    "reference.snapshots.*": _pure("reference.quorum", "reference.voters"),
-    "reference.reassignment.*": _pure("reference.partition"),
-    "reference.moving.*": _pure("reference.partition", "reference.reassignment"),
-    "reference.hosting.*": _pure(),
-    "reference.directories.*": _pure(
-        *("reference.partition", "reference.reassignment", "reference.moving"),
-        "reference.hosting",
+    "reference.groups.commits.*": _pure("reference.groups"),
+    "reference.groups.classic.*": _pure(),
+    "reference.quorum.voters.*": _pure("reference.quorum"),
+    "reference.quorum.snapshots.*": _pure("reference.quorum", "reference.quorum.voters"),
+    "reference.partition.reassignment.*": _pure("reference.partition"),
+    "reference.partition.moving.*": _pure(
+        "reference.partition", "reference.partition.reassignment"
     ),
-    "reference.compaction.*": _pure(),
+    "reference.partition.hosting.*": _pure(),
+    "reference.partition.directories.*": _pure(
+        *("reference.partition", "reference.partition.reassignment", "reference.partition.moving"),
+        "reference.partition.hosting",
+    ),
+    "reference.partition.compaction.*": _pure(),
     "reference.shares.*": _pure(),
-    "reference.sessions.*": _pure(),
-    "reference.sharegroup.*": _pure(),
+    "reference.shares.sessions.*": _pure(),
+    "reference.shares.sharegroup.*": _pure(),
     "reference.controllers.*": _pure(),
     "reference.cluster.*": _pure(
-        *("reference.quorum", "reference.partition", "reference.voters", "reference.snapshots"),
-        *("reference.moving", "reference.reassignment", "reference.directories"),
-        *("reference.compaction", "reference.controllers"),
+        *(
+            "reference.quorum",
+            "reference.partition",
+            "reference.quorum.voters",
+            "reference.quorum.snapshots",
+        ),
+        *(
+            "reference.partition.moving",
+            "reference.partition.reassignment",
+            "reference.partition.directories",
+        ),
+        *("reference.partition.compaction", "reference.controllers"),
     ),
     "reference.clients.*": _pure("reference.partition"),
     # The engine on disk: files are a value that it is given.
@@ -121,13 +150,22 @@ RULES = {
     "reference.protocols.*": Rule(
         ours=(
             *("reference.kit", "reference.quorum", "reference.partition"),
-            *("reference.transactions", "reference.groups", "reference.commits"),
-            "reference.voters",
-            *("reference.classic", "reference.snapshots", "reference.reassignment"),
-            *("reference.hosting", "reference.moving"),
-            "reference.directories",
-            *("reference.compaction", "reference.shares", "reference.sessions"),
-            *("reference.sharegroup", "reference.controllers", "reference.cluster", "osutil"),
+            *("reference.transactions", "reference.groups", "reference.groups.commits"),
+            "reference.quorum.voters",
+            *(
+                "reference.groups.classic",
+                "reference.quorum.snapshots",
+                "reference.partition.reassignment",
+            ),
+            *("reference.partition.hosting", "reference.partition.moving"),
+            "reference.partition.directories",
+            *("reference.partition.compaction", "reference.shares", "reference.shares.sessions"),
+            *(
+                "reference.shares.sharegroup",
+                "reference.controllers",
+                "reference.cluster",
+                "osutil",
+            ),
         )
     ),
     "reference.bugs.*": _pure(
@@ -140,20 +178,26 @@ RULES = {
     ),
     "reference.transactions.bugs.*": _pure("reference.transactions", "reference.bugs"),
     "reference.groups.bugs.*": _pure("reference.groups", "reference.bugs"),
-    "reference.commits.bugs.*": _pure("reference.groups", "reference.commits", "reference.bugs"),
-    "reference.classic.bugs.*": _pure("reference.classic", "reference.bugs"),
+    "reference.groups.commits.bugs.*": _pure(
+        "reference.groups", "reference.groups.commits", "reference.bugs"
+    ),
+    "reference.groups.classic.bugs.*": _pure("reference.groups.classic", "reference.bugs"),
     "reference.storage.bugs.*": _pure("reference.storage", "reference.bugs"),
-    "reference.voters.bugs.*": _pure("reference.voters", "reference.bugs"),
-    "reference.snapshots.bugs.*": _pure(
-        *("reference.snapshots", "reference.voters", "reference.quorum.messages"),
+    "reference.quorum.voters.bugs.*": _pure("reference.quorum.voters", "reference.bugs"),
+    "reference.quorum.snapshots.bugs.*": _pure(
+        *("reference.quorum.snapshots", "reference.quorum.voters", "reference.quorum.messages"),
         "reference.bugs",
     ),
-    "reference.reassignment.bugs.*": _pure("reference.reassignment", "reference.bugs"),
-    "reference.hosting.bugs.*": _pure("reference.hosting", "reference.bugs"),
-    "reference.compaction.bugs.*": _pure("reference.compaction", "reference.bugs"),
+    "reference.partition.reassignment.bugs.*": _pure(
+        "reference.partition.reassignment", "reference.bugs"
+    ),
+    "reference.partition.hosting.bugs.*": _pure("reference.partition.hosting", "reference.bugs"),
+    "reference.partition.compaction.bugs.*": _pure(
+        "reference.partition.compaction", "reference.bugs"
+    ),
     "reference.shares.bugs.*": _pure("reference.shares", "reference.bugs"),
-    "reference.sessions.bugs.*": _pure("reference.sessions", "reference.bugs"),
-    "reference.sharegroup.bugs.*": _pure("reference.sharegroup", "reference.bugs"),
+    "reference.shares.sessions.bugs.*": _pure("reference.shares.sessions", "reference.bugs"),
+    "reference.shares.sharegroup.bugs.*": _pure("reference.shares.sharegroup", "reference.bugs"),
     "reference.controllers.bugs.*": _pure("reference.controllers", "reference.bugs"),
     # They find the modules and data of protocols by their names.
     "reference.bugs.reading.*": Rule(
@@ -173,9 +217,9 @@ RULES = {
         ours=("reference.kit", "reference.quorum", "reference.proofs"),
         third_party=("msgspec", "z3"),
     ),
-    "reference.voters.proof.*": Rule(
+    "reference.quorum.voters.proof.*": Rule(
         ours=(
-            *("reference.kit", "reference.quorum", "reference.voters", "reference.proofs"),
+            *("reference.kit", "reference.quorum", "reference.quorum.voters", "reference.proofs"),
             "reference.quorum.proof",
         ),
         third_party=("msgspec", "z3"),
@@ -226,15 +270,15 @@ RULES = {
         "traces.schema",
     ),
     "reference.quorum.sim.*": _world("reference.quorum.sim", "traces.schema"),
-    "reference.snapshots.sim.*": _world("reference.snapshots.sim", "traces.schema"),
+    "reference.quorum.snapshots.sim.*": _world("reference.quorum.snapshots.sim", "traces.schema"),
     "reference.partition.sim.*": _world("reference.partition.sim", "traces.schema"),
-    "reference.moving.sim.*": _world("reference.moving.sim"),
-    "reference.directories.sim.*": _world("reference.directories.sim"),
+    "reference.partition.moving.sim.*": _world("reference.partition.moving.sim"),
+    "reference.partition.directories.sim.*": _world("reference.partition.directories.sim"),
     "reference.cluster.sim.*": _world("reference.cluster.sim", "traces.schema"),
     "reference.runner.*": _world("reference.runner", "traces.schema"),
     "reference.steered.*": _world("reference.steered"),
     "reference.quorum.steered.*": _world("reference.quorum.steered"),
-    "reference.snapshots.steered.*": _world("reference.snapshots.steered"),
+    "reference.quorum.snapshots.steered.*": _world("reference.quorum.snapshots.steered"),
     "reference.partition.steered.*": _world("reference.partition.steered"),
     "reference.cluster.steered.*": _world("reference.cluster.steered"),
     "reference.runner.scripted.*": _world("reference.runner.scripted", "traces.schema"),
@@ -268,11 +312,11 @@ RULES = {
     ),
     "reference.transactions.counterexamples.*": _pure("reference.transactions", *TOLD),
     "reference.groups.counterexamples.*": _pure("reference.groups", *TOLD),
-    "reference.commits.counterexamples.*": _pure(
-        "reference.commits", "reference.groups.counterexamples", *TOLD
+    "reference.groups.commits.counterexamples.*": _pure(
+        "reference.groups.commits", "reference.groups.counterexamples", *TOLD
     ),
-    "reference.classic.counterexamples.*": _pure(
-        "reference.classic", "reference.groups.counterexamples", *TOLD
+    "reference.groups.classic.counterexamples.*": _pure(
+        "reference.groups.classic", "reference.groups.counterexamples", *TOLD
     ),
     # Traces of other implementations: judged without anything that runs ours.
     "traces.foreign.*": Rule(

@@ -23,10 +23,20 @@ TOPS = ("reference", "traces", "kraftcheck", "tla_utils")
 # The folders of protocols, and the places where they are listed.
 FOLDERS = (
     *("reference.quorum", "reference.partition", "reference.transactions"),
-    *("reference.groups", "reference.commits", "reference.classic", "reference.voters"),
-    *("reference.snapshots", "reference.reassignment"),
-    *("reference.hosting", "reference.moving", "reference.directories", "reference.compaction"),
-    *("reference.shares", "reference.sessions", "reference.sharegroup"),
+    *(
+        "reference.groups",
+        "reference.groups.commits",
+        "reference.groups.classic",
+        "reference.quorum.voters",
+    ),
+    *("reference.quorum.snapshots", "reference.partition.reassignment"),
+    *(
+        "reference.partition.hosting",
+        "reference.partition.moving",
+        "reference.partition.directories",
+        "reference.partition.compaction",
+    ),
+    *("reference.shares", "reference.shares.sessions", "reference.shares.sharegroup"),
     *("reference.controllers", "reference.cluster"),
 )
 OWN = (

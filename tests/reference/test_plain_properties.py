@@ -10,25 +10,25 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.reference.classic import properties as classic
 from kraftcheck.reference.groups import properties as groups
+from kraftcheck.reference.groups.classic import properties as classic
 from kraftcheck.reference.kit.dispatch import snake
 from kraftcheck.reference.kit.properties import Due, Property, of_state
 from kraftcheck.reference.transactions import properties as transactions
-from tests.reference.classic.plants import PLANTED as CLASSIC
-from tests.reference.commits.plants import PLANTED as COMMITS
-from tests.reference.compaction.plants import PLANTED as COMPACTION
 from tests.reference.controllers.plants import PLANTED as CONTROLLERS
+from tests.reference.groups.classic.plants import PLANTED as CLASSIC
+from tests.reference.groups.commits.plants import PLANTED as COMMITS
 from tests.reference.groups.plants import PLANTED as GROUPS
-from tests.reference.hosting.plants import PLANTED as HOSTING
+from tests.reference.partition.compaction.plants import PLANTED as COMPACTION
+from tests.reference.partition.hosting.plants import PLANTED as HOSTING
+from tests.reference.partition.reassignment.plants import PLANTED as REASSIGNMENT
 from tests.reference.plain import Plant, Planted
-from tests.reference.reassignment.plants import PLANTED as REASSIGNMENT
-from tests.reference.sessions.plants import PLANTED as SESSIONS
-from tests.reference.sharegroup.plants import PLANTED as SHAREGROUP
+from tests.reference.quorum.snapshots.plants import PLANTED as SNAPSHOTS
+from tests.reference.quorum.voters.plants import PLANTED as VOTERS
 from tests.reference.shares.plants import PLANTED as SHARES
-from tests.reference.snapshots.plants import PLANTED as SNAPSHOTS
+from tests.reference.shares.sessions.plants import PLANTED as SESSIONS
+from tests.reference.shares.sharegroup.plants import PLANTED as SHAREGROUP
 from tests.reference.transactions.plants import PLANTED as TRANSACTIONS
-from tests.reference.voters.plants import PLANTED as VOTERS
 
 EACH = (
     *(TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT, HOSTING),

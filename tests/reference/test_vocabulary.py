@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference.classic.names import COMPARED as CLASSIC
-from tests.reference.commits.names import COMPARED as COMMITS
-from tests.reference.compaction.names import COMPARED as COMPACTION
 from tests.reference.controllers.names import COMPARED as CONTROLLERS
-from tests.reference.directories.names import COMPARED as DIRECTORIES
+from tests.reference.groups.classic.names import COMPARED as CLASSIC
+from tests.reference.groups.commits.names import COMPARED as COMMITS
 from tests.reference.groups.names import COMPARED as GROUPS
-from tests.reference.hosting.names import COMPARED as HOSTING
-from tests.reference.moving.names import COMPARED as MOVING
+from tests.reference.partition.compaction.names import COMPARED as COMPACTION
+from tests.reference.partition.directories.names import COMPARED as DIRECTORIES
+from tests.reference.partition.hosting.names import COMPARED as HOSTING
+from tests.reference.partition.moving.names import COMPARED as MOVING
 from tests.reference.partition.names import COMPARED as PARTITION
+from tests.reference.partition.reassignment.names import COMPARED as REASSIGNMENT
 from tests.reference.quorum.names import COMPARED as QUORUM
-from tests.reference.reassignment.names import COMPARED as REASSIGNMENT
-from tests.reference.sessions.names import COMPARED as SESSIONS
-from tests.reference.sharegroup.names import COMPARED as SHAREGROUP
+from tests.reference.quorum.snapshots.names import COMPARED as SNAPSHOTS
+from tests.reference.quorum.voters.names import COMPARED as VOTERS
 from tests.reference.shares.names import COMPARED as SHARES
-from tests.reference.snapshots.names import COMPARED as SNAPSHOTS
+from tests.reference.shares.sessions.names import COMPARED as SESSIONS
+from tests.reference.shares.sharegroup.names import COMPARED as SHAREGROUP
 from tests.reference.transactions.names import COMPARED as TRANSACTIONS
 from tests.reference.vocabulary import Names, differences
-from tests.reference.voters.names import COMPARED as VOTERS
 
 EACH = (
     *(QUORUM, PARTITION, TRANSACTIONS, GROUPS, COMMITS, CLASSIC, VOTERS, SNAPSHOTS, REASSIGNMENT),

@@ -25,7 +25,7 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.protocols import PROTOCOLS
+from kraftcheck.reference.protocols import PROTOCOLS, folder_of
 from kraftcheck.reference.sim import asked_by_models
 from kraftcheck.reference.sim.asked_by_models import DATA
 from kraftcheck.specs import SPECS
@@ -78,7 +78,8 @@ def _models(protocol: Protocol) -> Iterator[dict[str, Any]]:
     assert world is not None
     path = Path(protocol.modules or SPECS) / "models.toml"
     for model in read_manifest(path).models.values():
-        if model.bug or model.folder != ("" if protocol.modules else protocol.name):
+        folder = Path() if protocol.modules else folder_of(protocol.name)
+        if model.bug or Path(model.folder) != folder:
             continue
         texts = constants_of(cfg_text(model.config))
         try:

@@ -9,7 +9,15 @@ import pytest
 
 from kraftcheck.specs import SPECS
 
-FOLDERS = ("partition", "groups", "transactions", "shares", "sessions", "sharegroup", "controllers")
+FOLDERS = (
+    "partition",
+    "groups",
+    "transactions",
+    "shares",
+    "shares/sessions",
+    "shares/sharegroup",
+    "controllers",
+)
 MODULES = sorted(path for folder in FOLDERS for path in (SPECS / folder).glob("*.tla"))
 _ACTION = re.compile(r"^Step_(\w+)\(.*?\) ==", re.MULTILINE | re.DOTALL)
 

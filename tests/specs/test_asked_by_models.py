@@ -32,7 +32,7 @@ def test_it_is_what_the_models_have() -> None:
 def test_a_model_that_asks_for_more_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SPECS, tmp_path / "specs")
     monkeypatch.setattr(asked_by_models, "SPECS", tmp_path / "specs")
-    table = tmp_path / "specs/voters/models.toml"
+    table = tmp_path / "specs/quorum/voters/models.toml"
     text = table.read_text("utf-8")
     table.write_text(text.replace("FetchMaxRecords = 1", "FetchMaxRecords = 3"), "utf-8")
     assert text != table.read_text("utf-8")

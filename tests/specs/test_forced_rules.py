@@ -8,6 +8,7 @@ import re
 import pytest
 
 from kraftcheck.known_bugs.entries import manifest_of
+from kraftcheck.reference.protocols import folder_of
 from kraftcheck.specs import SPECS
 from tests.specs.cfgs import check, fingerprint, run
 from tests.specs.forced import TABLES, Forced, Table
@@ -38,7 +39,7 @@ def answered(table: Table, model: str, forced: Forced | None = None) -> tuple[ob
 
 @of_each
 def test_the_table_names_every_rule(table: Table) -> None:
-    text = (SPECS / table.protocol / f"{table.module}.tla").read_text("utf-8")
+    text = (SPECS / folder_of(table.protocol) / f"{table.module}.tla").read_text("utf-8")
     rules = [match[1] for match in _OPERATOR.finditer(text)]
     assert sorted([*(each.rule for each in table.forced), *table.beside]) == sorted(rules)
 

@@ -22,8 +22,8 @@ from kraftcheck.reference.cluster.steered.moving import (
     topic_changes,
     unregistrations,
 )
-from kraftcheck.reference.directories.protocol import DIRECTORIES
-from kraftcheck.reference.snapshots.sim.changes import taken_by
+from kraftcheck.reference.partition.directories.protocol import DIRECTORIES
+from kraftcheck.reference.quorum.snapshots.sim.changes import taken_by
 from kraftcheck.reference.steered.moves import Move
 from tests.stateful import reached
 from tests.stateful.broker_machine import (

@@ -21,26 +21,26 @@ from typing import Any, Final, get_args
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RULE_MARKER
 
-from kraftcheck.reference.directories.messages import (
+from kraftcheck.reference.kit.dispatch import action_name
+from kraftcheck.reference.partition.broker import BROKER_HANDLERS
+from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.directories.messages import (
     BROKER_INPUTS as OF_BROKERS,
     CONTROLLER_INPUTS as OF_CONTROLLERS,
 )
-from kraftcheck.reference.kit.dispatch import action_name
-from kraftcheck.reference.moving.messages import CONTROLLER_INPUTS as MOVING_INPUTS
-from kraftcheck.reference.moving.rules import MovingRules
-from kraftcheck.reference.partition.broker import BROKER_HANDLERS
-from kraftcheck.reference.partition.controller import CONTROLLER_HANDLERS
+from kraftcheck.reference.partition.moving.messages import CONTROLLER_INPUTS as MOVING_INPUTS
+from kraftcheck.reference.partition.moving.rules import MovingRules
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.partition.types import PartitionRole, Status
 from kraftcheck.reference.quorum.handlers import HANDLERS
 from kraftcheck.reference.quorum.messages import Error
 from kraftcheck.reference.quorum.rules import QuorumRules
+from kraftcheck.reference.quorum.snapshots.messages import INPUTS as SNAPSHOT_INPUTS
+from kraftcheck.reference.quorum.snapshots.rules import SnapshotRules
 from kraftcheck.reference.quorum.types import ROLES
-from kraftcheck.reference.snapshots.messages import INPUTS as SNAPSHOT_INPUTS
-from kraftcheck.reference.snapshots.rules import SnapshotRules
+from kraftcheck.reference.quorum.voters.messages import INPUTS as VOTER_INPUTS
+from kraftcheck.reference.quorum.voters.rules import VoterRules
 from kraftcheck.reference.steered.moves import Steered
-from kraftcheck.reference.voters.messages import INPUTS as VOTER_INPUTS
-from kraftcheck.reference.voters.rules import VoterRules
 
 Counts = dict[str, Counter[str]]
 """By machine, how often each thing was reached: `rule crash`, `action HandleFetchRequest`, ..."""

@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from kraftcheck.reference.cluster.sim.controllers import REPLAY_AGREES
 from kraftcheck.reference.cluster.sim.past import READS_COMMITTED
-from kraftcheck.reference.moving.rules import MovingRules
+from kraftcheck.reference.partition.moving.rules import MovingRules
 from kraftcheck.reference.steered.moves import Move
 from tests.stateful import searching
 from tests.stateful.cluster_machine import ClusterMachine

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
+from kraftcheck.reference.protocols import PROTOCOLS, part_of
 from tla_utils import Value
 
 Shown: TypeAlias = tuple[dict[int, Value | None], Value | None]
@@ -53,7 +52,5 @@ def asked_with_of(protocol: str) -> AskedWith | None:
 
 def module_of(protocol: str) -> ModuleType | None:
     """What a protocol of the kit says of how its models are read, if it does."""
-    folder = f"kraftcheck.reference.{protocol}"
-    module = f"{folder}.counterexamples"
-    there = bool(protocol) and find_spec(folder) and find_spec(module)
-    return import_module(module) if there else None
+    ours = next((each for each in PROTOCOLS if each.name == protocol and not each.modules), None)
+    return part_of(ours, "counterexamples") if ours else None

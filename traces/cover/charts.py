@@ -31,8 +31,8 @@ from kraftcheck.traces.cover.models import (
     MODULE,
     Graph,
     dump_graph,
-    folder_of,
     libraries_of,
+    module_folder,
     rule_book,
     twin_of,
 )
@@ -47,7 +47,7 @@ from tla_utils.sources import source_digest
 # The package. In a checkout a link leads here, which must not be resolved.
 ROOT: Final = Path(__file__).absolute().parents[2]
 MADE_BY: Final = (
-    "reference/*/*.py",
+    "reference/**/*.py",
     *("traces/steps/slicing.py", "traces/steps/translation.py", "traces/cover/charts.py"),
     *("traces/cover/matching.py", "traces/cover/rulebook.py"),
 )
@@ -258,7 +258,7 @@ def basis(model: Graph, specs: Path = SPECS) -> str:
 
 def graph_digest(model: Graph, specs: Path = SPECS) -> str:
     """sha256 over the modules and the cfg of a graph, without remarks: what TLC dumps it from."""
-    folders = [folder_of(model, specs), *libraries_of(model, specs)]
+    folders = [module_folder(model, specs), *libraries_of(model, specs)]
     book = rule_book(model)
     return source_digest([MODULE], book.cfg(), folders, {MODULE: twin_of(book, specs)})
 

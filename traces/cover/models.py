@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from kraftcheck.osutil.files import read_toml
-from kraftcheck.reference.protocols import PROTOCOLS as ALL, parts_of
+from kraftcheck.reference.protocols import PROTOCOLS as ALL, folder_of, parts_of
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.cover.rulebook import MODULE as MODULE, Graph as Graph, RuleBook
 from tla_utils import Jar, Java, TlcJob, ToolError, run_tlc
@@ -59,8 +59,8 @@ def read_covers(specs: Path = SPECS) -> dict[str, Graph]:
 
     Raises ToolError for what is not in order.
     """
-    of_all = [specs / each.name / "cover" / LIST for each in ALL]
-    of_all = [path for path in of_all if path.is_file()]
+    places = dict.fromkeys([specs / folder_of(each.name) / "cover" / LIST for each in ALL])
+    of_all = [path for path in places if path.is_file()]
     models = [model for path in of_all or [specs / "cover" / LIST] for model in _read(path)]
     named = {model.name: model for model in models}
     if len(named) != len(models):
@@ -194,9 +194,9 @@ def dump_graph(
     return Dumped(model, dump, book, result.seconds, monotonic() - begin, limits)
 
 
-def folder_of(model: Graph, specs: Path = SPECS) -> Path:
+def module_folder(model: Graph, specs: Path = SPECS) -> Path:
     """Where its module lies."""
-    of = [specs / model.protocol / "cover", *libraries_of(model, specs)]
+    of = [specs / folder_of(model.protocol) / "cover", *libraries_of(model, specs)]
     return next((each for each in of if (each / f"{model.module}.tla").is_file()), of[0])
 
 
@@ -204,10 +204,10 @@ def libraries_of(model: Graph, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that its module extends."""
     by_name = {each.name: each for each in ALL}
     protocol = by_name[model.protocol]
-    own = Path(protocol.modules or specs / model.protocol)
+    own = specs / folder_of(model.protocol)
     found, extends = [own, own / "steps", own / "cover"], protocol.extends
     while extends:
-        found += [specs / extends, specs / extends / "cover"]
+        found += [specs / folder_of(extends), specs / folder_of(extends) / "cover"]
         extends = by_name[extends].extends
     found += [specs / "common"] if not protocol.modules else []
     return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
@@ -215,7 +215,7 @@ def libraries_of(model: Graph, specs: Path = SPECS) -> list[Path]:
 
 def twin_of(book: RuleBook, specs: Path = SPECS) -> str:
     """The text of the module whose graph TLC dumps."""
-    inputs = folder_of(book.graph, specs) / f"{book.graph.module}.tla"
+    inputs = module_folder(book.graph, specs) / f"{book.graph.module}.tla"
     return book.twin(inputs.read_text("utf-8") if book.graph.module else "")
 
 

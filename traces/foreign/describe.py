@@ -101,7 +101,7 @@ def _name(of: str) -> str:
     """Name a type.
 
     Where two protocols have types of one name, the schema names them by their modules, as in
-    `kraftcheck.reference.hosting.types.Image`.
+    `kraftcheck.reference.partition.hosting.types.Image`.
     """
     *module, name = of.split(".")
     return f"{name} of {module[1]}" if module else name

@@ -118,7 +118,7 @@ def _number(version: str) -> list[int]:
 def _files(specs: Path) -> dict[str, list[Path]]:
     """The lists of each profile, by its name: one for each protocol that it is about."""
     found: dict[str, list[Path]] = {}
-    for path in sorted(specs.glob(f"*/{FOLDER}/*.toml")):
+    for path in sorted(specs.rglob(f"{FOLDER}/*.toml")):
         found.setdefault(path.stem, []).append(path)
     return dict(sorted(found.items()))
 
@@ -214,6 +214,6 @@ def _put(part: Part, frame: StepFrame, specs: Path, entries: str) -> StepFrame:
     return replace(
         frame,
         module=part.module,
-        libraries=[*frame.libraries, *sorted(specs.glob(f"*/{FOLDER}"))],
+        libraries=[*frame.libraries, *sorted(specs.rglob(FOLDER))],
         constants="".join(kept) + part.cfg(entries),
     )

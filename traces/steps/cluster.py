@@ -40,19 +40,19 @@ from typing import Any, NamedTuple
 
 from kraftcheck.reference.cluster.others import misinformed
 from kraftcheck.reference.cluster.types import QUORUM, ClusterConstants
-from kraftcheck.reference.compaction.keys import written
-from kraftcheck.reference.compaction.messages import (
+from kraftcheck.reference.kit.log import LEADER_CHANGE
+from kraftcheck.reference.partition.compaction.keys import written
+from kraftcheck.reference.partition.compaction.messages import (
     AppendBatch,
     CopyBatches,
     StartCleaning,
 )
-from kraftcheck.reference.compaction.types import (
+from kraftcheck.reference.partition.compaction.types import (
     Batch,
     CompactedReplica,
     Constants,
     initial_replica,
 )
-from kraftcheck.reference.kit.log import LEADER_CHANGE
 from kraftcheck.reference.partition.messages import CONTROLLER, DEPOSED
 from kraftcheck.reference.partition.types import INITIAL_OFFSET, UNDEFINED, BrokerRow, initial_row
 from kraftcheck.reference.protocols import is_written, protocol_of

@@ -36,7 +36,13 @@ import msgspec
 
 from kraftcheck.reference.kit.fields import Field, Kind, fields_of, spec_name
 from kraftcheck.reference.kit.protocol import NodeKind
-from kraftcheck.reference.protocols import AnyConstants, extended_by, peers_of, protocol_of_kind
+from kraftcheck.reference.protocols import (
+    AnyConstants,
+    extended_by,
+    folder_of,
+    peers_of,
+    protocol_of_kind,
+)
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.steps.symmetry import Step
 from tla_utils import Record, StepFrame, Value, function
@@ -345,9 +351,8 @@ def replacements(kind: NodeKind) -> str:
 def libraries(kind: NodeKind, specs: Path = SPECS) -> list[Path]:
     """Where the modules lie that steps of such nodes are judged by."""
     protocol = protocol_of_kind(kind)
-    own = Path(protocol.modules or specs / protocol.name)
-    extended = [specs / name for name in extended_by(protocol)]
-    folders = (own, *extended, own / "steps", specs / "common")
+    own, *extended = [specs / folder_of(each) for each in (protocol.name, *extended_by(protocol))]
+    folders = dict.fromkeys([own, *extended, own / "steps", specs / "common"])
     # Of no folder at all, TLC says that the protocol's own is not there.
     return [path for path in folders if path.is_dir()] or [own]
 

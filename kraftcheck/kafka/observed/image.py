@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kraftcheck.reference.partition.messages import NOBODY, Partition
+from kraftcheck.reference.partition.reassignment.types import MovingPartition
 from kraftcheck.reference.partition.types import (
     UNDEFINED,
     Contact,
@@ -20,7 +21,6 @@ from kraftcheck.reference.partition.types import (
     PartitionConstants,
     Registration,
 )
-from kraftcheck.reference.reassignment.types import MovingPartition
 
 Key = tuple[str, int]
 """A partition: topic id and number."""

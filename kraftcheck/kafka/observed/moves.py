@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from kraftcheck.kafka.observed.image import NEVER, Image, Key, moved
 from kraftcheck.kafka.observed.records import Record
-from kraftcheck.reference.partition.types import Registration
-from kraftcheck.reference.reassignment.handlers import ReassignmentHandlers
-from kraftcheck.reference.reassignment.messages import (
+from kraftcheck.reference.partition.reassignment.handlers import ReassignmentHandlers
+from kraftcheck.reference.partition.reassignment.messages import (
     AlterPartition,
     CancelReassignment,
     ElectPartitionLeader,
@@ -29,7 +28,7 @@ from kraftcheck.reference.reassignment.messages import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from kraftcheck.reference.reassignment.types import (
+from kraftcheck.reference.partition.reassignment.types import (
     BrokerRegistration,
     Constants,
     MovingPartition,
@@ -37,6 +36,7 @@ from kraftcheck.reference.reassignment.types import (
     Target,
     TopicRow,
 )
+from kraftcheck.reference.partition.types import Registration
 
 BEGUN, GIVEN_UP, ENDED = "reassignment", "reassignment given up", "reassignment ended"
 ONLINE = (1,)

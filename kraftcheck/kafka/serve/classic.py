@@ -4,8 +4,8 @@ Kafka's ClassicGroup and GroupMetadataManager. Members choose among the protocol
 have; the coordinator understands neither metadata nor assignments. What is durable is one record a
 generation: members that are in a rebalance join again when another coordinator takes over.
 
-No spec stands behind this file: the reference's coordinator of this protocol (reference/classic)
-knows neither static members nor several protocols.
+No spec stands behind this file: the reference's coordinator of this protocol
+(reference/groups/classic) knows neither static members nor several protocols.
 """
 
 from __future__ import annotations

@@ -11,15 +11,15 @@ from typing import Any
 from msgspec import UNSET
 
 from kraftcheck.reference.cluster.sim.options import ClusterOptions
-from kraftcheck.reference.directories.sim.failures import Failures
-from kraftcheck.reference.moving.sim.administrator import (
+from kraftcheck.reference.partition.directories.sim.failures import Failures
+from kraftcheck.reference.partition.moving.sim.administrator import (
     Asker,
     Mover,
     Reader,
 )
-from kraftcheck.reference.moving.sim.topics import Changes, Unregistering
+from kraftcheck.reference.partition.moving.sim.topics import Changes, Unregistering
+from kraftcheck.reference.quorum.snapshots.sim.changes import may_vote
 from kraftcheck.reference.sim.choices import Chooser, Stream, stream_of_option
-from kraftcheck.reference.snapshots.sim.changes import may_vote
 
 
 def administrators_of(

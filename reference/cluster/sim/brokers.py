@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kraftcheck.reference.cluster.sim.link import COMMON, Carrier, Messages, Request
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
-from kraftcheck.reference.directories.messages import LogDirFailure
+from kraftcheck.reference.partition.directories.messages import LogDirFailure
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,

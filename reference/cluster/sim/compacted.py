@@ -22,7 +22,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
-from kraftcheck.reference.compaction.messages import (
+from kraftcheck.reference.core.run import Run, Whole
+from kraftcheck.reference.core.system import NodeMemo
+from kraftcheck.reference.drivers.options import options_of
+from kraftcheck.reference.partition.compaction.messages import (
     AppendBatch,
     CleanSegment,
     CopyBatches,
@@ -34,10 +37,7 @@ from kraftcheck.reference.compaction.messages import (
     StartLoading,
     Unload,
 )
-from kraftcheck.reference.compaction.types import Batch, CompactedReplica
-from kraftcheck.reference.core.run import Run, Whole
-from kraftcheck.reference.core.system import NodeMemo
-from kraftcheck.reference.drivers.options import options_of
+from kraftcheck.reference.partition.compaction.types import Batch, CompactedReplica
 from kraftcheck.reference.sim.choices import Chooser, chance, pick, stream_of_option
 from kraftcheck.reference.sim.events import CALL, EventLoop, Queue
 from kraftcheck.reference.sim.recorder import Recorder

@@ -42,7 +42,6 @@ from kraftcheck.reference.controllers.messages import (
 from kraftcheck.reference.controllers.rules import ControllerRules
 from kraftcheck.reference.controllers.types import INITIAL_CONTROLLER, Constants
 from kraftcheck.reference.kit.protocol import Outcome
-from kraftcheck.reference.moving.messages import OtherPartitions
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     NOBODY,
@@ -54,6 +53,7 @@ from kraftcheck.reference.partition.messages import (
     RegisterBrokerRequest,
     SessionTimeout,
 )
+from kraftcheck.reference.partition.moving.messages import OtherPartitions
 from kraftcheck.reference.partition.replay import CommittedBatch
 from kraftcheck.reference.partition.sim.machine import WRITTEN
 from kraftcheck.reference.partition.types import ControllerRow

@@ -35,10 +35,10 @@ from kraftcheck.reference.cluster.sim.partition import ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
 from kraftcheck.reference.cluster.sim.scheduler import ClusterSimulation
 from kraftcheck.reference.cluster.types import coordinated
-from kraftcheck.reference.compaction.keys import written
 from kraftcheck.reference.core.system import NodeMemo
 from kraftcheck.reference.drivers.chance import RandomRun
 from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.partition.compaction.keys import written
 from kraftcheck.reference.partition.messages import CLIENTS, ProduceRequest, ProduceResponse
 from kraftcheck.reference.partition.types import UNDEFINED, BrokerRow
 from kraftcheck.reference.sim.choices import Chooser, pick

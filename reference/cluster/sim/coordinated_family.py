@@ -19,12 +19,12 @@ from kraftcheck.reference.cluster.sim.family import FAMILY as CLUSTER_FAMILY, LE
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, draw
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER, ClusterScenario
 from kraftcheck.reference.cluster.types import on_cluster
-from kraftcheck.reference.compaction.protocol import COMPACTION
 from kraftcheck.reference.core.system import NodeMemo
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.drivers.options import options_of, scenario_of
 from kraftcheck.reference.drivers.telling import columns as plain_columns
 from kraftcheck.reference.kit.protocol import Protocol
+from kraftcheck.reference.partition.compaction.protocol import COMPACTION
+from kraftcheck.reference.partition.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.protocols import asks, kind_of_row
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.sim.choices import Chooser

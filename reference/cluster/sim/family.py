@@ -17,21 +17,21 @@ from kraftcheck.reference.cluster.sim.options import (
 )
 from kraftcheck.reference.cluster.sim.scenario import CLUSTER
 from kraftcheck.reference.cluster.sim.scheduler import ClusterSimulation
-from kraftcheck.reference.directories.protocol import DIRECTORIES
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
-from kraftcheck.reference.moving.protocol import MOVING
+from kraftcheck.reference.partition.directories.protocol import DIRECTORIES
+from kraftcheck.reference.partition.directories.sim.machine import DirectoryMemo
+from kraftcheck.reference.partition.moving.protocol import MOVING
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.family import SUFFERS as OF_PARTITIONS, columns
 from kraftcheck.reference.partition.sim.options import configuration_of, envelope_of
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.sim.family import SUFFERS as OF_VOTERS
+from kraftcheck.reference.quorum.snapshots.protocol import SNAPSHOTS
+from kraftcheck.reference.quorum.snapshots.sim.changes import taken_by
+from kraftcheck.reference.quorum.snapshots.sim.machine import ChangingMemo
 from kraftcheck.reference.quorum.timers import Timeouts
+from kraftcheck.reference.quorum.voters.protocol import VOTERS
 from kraftcheck.reference.sim.family import ClientLog, Family, Manner
 from kraftcheck.reference.sim.memo import JoinedMemo
-from kraftcheck.reference.snapshots.protocol import SNAPSHOTS
-from kraftcheck.reference.snapshots.sim.changes import taken_by
-from kraftcheck.reference.snapshots.sim.machine import ChangingMemo
-from kraftcheck.reference.voters.protocol import VOTERS
 
 LEGEND = """\
 step    index of the step in the run, as in recorded violations

@@ -22,8 +22,8 @@ from kraftcheck.reference.cluster.sim.link import Carrier, Request
 from kraftcheck.reference.cluster.sim.options import ClusterOptions, constants_of, topics_of
 from kraftcheck.reference.cluster.sim.partition import Cluster, ClusterPartition
 from kraftcheck.reference.cluster.sim.scenario import ClusterScenario
-from kraftcheck.reference.moving.sim.topics import Catalog
 from kraftcheck.reference.partition.messages import CONTROLLER, METADATA_LOG
+from kraftcheck.reference.partition.moving.sim.topics import Catalog
 from kraftcheck.reference.partition.sim.machine import PartitionMemo
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.quorum.messages import Append

@@ -9,15 +9,15 @@ import msgspec
 
 from kraftcheck.reference.cluster.topics import DEFAULT, NewTopic, TopicError, Topics
 from kraftcheck.reference.cluster.types import ClusterConstants
-from kraftcheck.reference.directories.types import Constants as DirectoryConstants
-from kraftcheck.reference.moving.types import Constants as MovingConstants
+from kraftcheck.reference.partition.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.partition.moving.types import Constants as MovingConstants
 from kraftcheck.reference.partition.sim import options as partition_options
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.reference.quorum.sim import faults
+from kraftcheck.reference.quorum.snapshots.sim.changes import constants_of as quorum_of
 from kraftcheck.reference.sim.choices import Chooser
 from kraftcheck.reference.sim.options import OptionSet, Palette
-from kraftcheck.reference.snapshots.sim.changes import constants_of as quorum_of
 
 MOVING_BROKERS = 4
 """So many at least, where replicas move and it was not said how many."""

@@ -12,10 +12,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Final, cast
 
 from kraftcheck.reference.core.run import Whole
-from kraftcheck.reference.directories.sim.lists import ListsInDirectories
-from kraftcheck.reference.directories.types import Constants as DirectoryConstants
-from kraftcheck.reference.moving.sim.lists import Lists
-from kraftcheck.reference.moving.types import Constants as MovingConstants, is_there
+from kraftcheck.reference.partition.directories.sim.lists import ListsInDirectories
+from kraftcheck.reference.partition.directories.types import Constants as DirectoryConstants
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     DEPOSED,
@@ -25,14 +23,16 @@ from kraftcheck.reference.partition.messages import (
     SendHeartbeat,
     SendRegistration,
 )
+from kraftcheck.reference.partition.moving.sim.lists import Lists
+from kraftcheck.reference.partition.moving.types import Constants as MovingConstants, is_there
+from kraftcheck.reference.partition.reassignment.messages import UnregisterBroker
+from kraftcheck.reference.partition.reassignment.types import MovingPartition
 from kraftcheck.reference.partition.sim.machine import PartitionMachine, PartitionMemo
 from kraftcheck.reference.partition.sim.options import PartitionOptions
 from kraftcheck.reference.partition.sim.pace import Pace
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.sim.scenario import Paces
 from kraftcheck.reference.partition.types import ControllerRow, PartitionConstants
-from kraftcheck.reference.reassignment.messages import UnregisterBroker
-from kraftcheck.reference.reassignment.types import MovingPartition
 from kraftcheck.reference.sim.choices import Chooser, Stream
 from kraftcheck.reference.sim.interning import KnownInput, KnownRow
 from kraftcheck.reference.sim.memo import State, Step

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition
-from kraftcheck.reference.moving.messages import ListReassignments, PartitionRecord
 from kraftcheck.reference.partition.messages import CONTROLLER, MetadataRecord
+from kraftcheck.reference.partition.moving.messages import ListReassignments, PartitionRecord
 from kraftcheck.reference.partition.types import ControllerRow
 from kraftcheck.reference.sim.memo import State
 

@@ -26,12 +26,12 @@ from kraftcheck.reference.partition.sim.progress import Progress
 from kraftcheck.reference.quorum.messages import Append, Resign
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
 from kraftcheck.reference.quorum.sim.scheduler import QuorumClients, Simulation
+from kraftcheck.reference.quorum.snapshots.sim.changes import changes
+from kraftcheck.reference.quorum.snapshots.sim.scheduler import ChangingSimulation
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Chooser, Stream, pick
 from kraftcheck.reference.sim.memo import JoinedMemo, Step
 from kraftcheck.reference.sim.recorder import Recorder
-from kraftcheck.reference.snapshots.sim.changes import changes
-from kraftcheck.reference.snapshots.sim.scheduler import ChangingSimulation
 from kraftcheck.traces.schema import PROGRESSED
 
 

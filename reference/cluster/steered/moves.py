@@ -25,7 +25,7 @@ from kraftcheck.reference.cluster.steered.parts import (
     SteeredPartition,
     Watched,
 )
-from kraftcheck.reference.directories.properties import PROPERTIES
+from kraftcheck.reference.partition.directories.properties import PROPERTIES
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
     BrokerCrash,
@@ -39,13 +39,13 @@ from kraftcheck.reference.partition.steered.world import NoChoice
 from kraftcheck.reference.partition.types import UNDEFINED
 from kraftcheck.reference.quorum.messages import Append
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
+from kraftcheck.reference.quorum.snapshots.sim.changes import changes, may_vote
 from kraftcheck.reference.quorum.timers import Timeouts
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.events import Queue
 from kraftcheck.reference.sim.memo import JoinedMemo, Memos, Step
 from kraftcheck.reference.sim.recorder import Recorder
-from kraftcheck.reference.snapshots.sim.changes import changes, may_vote
 from kraftcheck.reference.steered.failures import Violation
 from kraftcheck.reference.steered.moves import Move
 

@@ -15,17 +15,21 @@ from msgspec import UNSET
 
 from kraftcheck.reference.cluster.steered.moves import ClusterMoves
 from kraftcheck.reference.cluster.steered.parts import SteeredPartition
-from kraftcheck.reference.directories.types import Constants as DirectoryConstants
-from kraftcheck.reference.moving.messages import GiveUpReassignment, ReassignReplicas, RemoveTopic
-from kraftcheck.reference.moving.types import Constants
-from kraftcheck.reference.partition.types import UNDEFINED
-from kraftcheck.reference.reassignment.messages import (
+from kraftcheck.reference.partition.directories.types import Constants as DirectoryConstants
+from kraftcheck.reference.partition.moving.messages import (
+    GiveUpReassignment,
+    ReassignReplicas,
+    RemoveTopic,
+)
+from kraftcheck.reference.partition.moving.types import Constants
+from kraftcheck.reference.partition.reassignment.messages import (
     CreatePartition,
     PlacePartition,
     UnregisterBroker,
 )
+from kraftcheck.reference.partition.types import UNDEFINED
+from kraftcheck.reference.quorum.snapshots.sim.changes import may_vote
 from kraftcheck.reference.runner.narrate import render_input
-from kraftcheck.reference.snapshots.sim.changes import may_vote
 from kraftcheck.reference.steered.moves import Move
 
 Asking: TypeAlias = Callable[[ClusterMoves], list[Move]]

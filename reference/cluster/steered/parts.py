@@ -16,17 +16,20 @@ from kraftcheck.reference.cluster.sim.brokers import Brokers
 from kraftcheck.reference.cluster.sim.link import Arrival, Ends, Messages
 from kraftcheck.reference.cluster.sim.partition import ClusterPartition, is_common
 from kraftcheck.reference.cluster.types import QUORUM
-from kraftcheck.reference.directories.types import DirectoryBrokerRow, DirectoryControllerRow
+from kraftcheck.reference.partition.directories.types import (
+    DirectoryBrokerRow,
+    DirectoryControllerRow,
+)
 from kraftcheck.reference.partition.messages import CONTROLLER, ClientRequest
 from kraftcheck.reference.partition.steered.told import name_of
 from kraftcheck.reference.partition.steered.world import Steering
 from kraftcheck.reference.quorum.messages import Input
+from kraftcheck.reference.quorum.snapshots.steered.schedule import ChangingSchedule
 from kraftcheck.reference.quorum.steered.schedule import Schedule
 from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
-from kraftcheck.reference.snapshots.steered.schedule import ChangingSchedule
 from kraftcheck.reference.steered.moves import Move, Names, Words, said
 
 

@@ -64,7 +64,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     observers: int | msgspec.UnsetType = msgspec.UNSET
     """So many nodes fetch the log besides its first voters. This and what follows no run draws, and
     where none is asked for it is not recorded: with one, it is a run of the protocol `voters`, with
-    snapshots of `snapshots` (reference/snapshots/sim)."""
+    snapshots of `snapshots` (reference/quorum/snapshots/sim)."""
     brokers: int | msgspec.UnsetType = msgspec.UNSET
     """So many nodes besides fetch it, and never vote."""
     voter_changes: int | msgspec.UnsetType = msgspec.UNSET

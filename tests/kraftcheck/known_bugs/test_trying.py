@@ -465,5 +465,5 @@ def test_every_known_bug_could_be_tried(entry: Bug, manifest: Manifest) -> None:
         names = {snake(name.removeprefix("Step_")) for name in put}
         assert names <= set(entry.replaces)
         # An overlay alone has to lead to the bugs of its own protocol.
-        (overlay,) = SPECS.glob(f"*/bugs/{model.overlays[0]}.tla")
+        (overlay,) = SPECS.rglob(f"bugs/{model.overlays[0]}.tla")
         assert protocol_of(overlay, None) == entry.protocol

@@ -23,7 +23,7 @@ def rules_file(id: str, folder: Path) -> Path:
 
 def overlay_file(id: str, name: str, folder: Path) -> Path:
     """The definitions of a bug as a module of this name, which is their prefix too."""
-    texts = [path.read_text("utf-8") for path in SPECS.glob("*/bugs/*.tla")]
+    texts = [path.read_text("utf-8") for path in SPECS.rglob("bugs/*.tla")]
     (text,) = [each for each in texts if f"\n{id}_" in each]
     own = [each.text for each in definitions(text) if each.name.startswith(f"{id}_")]
     extended = ", ".join(read_module(text).extends)

@@ -81,7 +81,8 @@ def helpers(specs_dir: Path) -> tuple[list[str], list[str]]:
         # Cases of handlers, by which recorded steps are judged (traces/steps/slicing.py).
         *("TouchesPartition", "Apply", "ApplyAlone", "MayMove", "NoteHeartbeat"),
         *("MayChangeLog", "NoteFetched"),
-        # What is asked under another name by what stands in a step's place (specs/directories).
+        # What is asked under another name by what stands in a step's place
+        # (specs/partition/directories).
         *("AnswerRegistration", "AnswerHeartbeat", "OnDisk"),
     }
     names = [n for module in MODULES for n in operators(spec(specs_dir, module))]

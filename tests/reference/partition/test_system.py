@@ -13,13 +13,16 @@ from msgspec.structs import replace
 
 from kraftcheck.reference.core.run import Run
 from kraftcheck.reference.core.system import Configuration, Move, NodeMemo, System, world_of
-from kraftcheck.reference.directories import system as of_directories, types as directories
-from kraftcheck.reference.directories.properties import INVARIANTS as OF_DIRECTORIES
-from kraftcheck.reference.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.kit.protocol import Composition, Protocol
-from kraftcheck.reference.moving import types as moving
-from kraftcheck.reference.moving.properties import INVARIANTS as OF_MOVING
+from kraftcheck.reference.partition.directories import (
+    system as of_directories,
+    types as directories,
+)
+from kraftcheck.reference.partition.directories.properties import INVARIANTS as OF_DIRECTORIES
+from kraftcheck.reference.partition.directories.sim.machine import DirectoryMemo
 from kraftcheck.reference.partition.messages import BrokerCrash, ElectLeaders, SendHeartbeat
+from kraftcheck.reference.partition.moving import types as moving
+from kraftcheck.reference.partition.moving.properties import INVARIANTS as OF_MOVING
 from kraftcheck.reference.partition.properties import PARTITION_INVARIANTS
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import PartitionMemo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.reference.bugs.catalog import bug
-from kraftcheck.reference.commits.rules import CommitRules
+from kraftcheck.reference.groups.commits.rules import CommitRules
 from kraftcheck.reference.groups.messages import MemberRecord
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.cover.matching import Matcher

@@ -10,8 +10,8 @@ import pytest
 
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.partition.messages import CONTROLLER
-from kraftcheck.reference.reassignment.messages import Reassign
-from kraftcheck.reference.reassignment.types import Constants
+from kraftcheck.reference.partition.reassignment.messages import Reassign
+from kraftcheck.reference.partition.reassignment.types import Constants
 from kraftcheck.reference.runner.run import simulate_run
 from kraftcheck.traces.foreign.reading import read_foreign
 from kraftcheck.traces.schema import TraceError

@@ -31,7 +31,7 @@ from kraftcheck.reference.quorum.types import (
     QuorumStateFile,
     initial_row,
 )
-from kraftcheck.reference.voters.types import Constants as VoterConstants, initial_voter_row
+from kraftcheck.reference.quorum.voters.types import Constants as VoterConstants, initial_voter_row
 from kraftcheck.traces.steps import symmetry
 from kraftcheck.traces.steps.record import decoder_of
 from kraftcheck.traces.steps.symmetry import Canonicaliser, CanonicalStep, Step

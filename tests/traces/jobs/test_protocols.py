@@ -18,8 +18,8 @@ from kraftcheck.reference.partition.types import PartitionConstants
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.quorum.messages import NO_DIVERGENCE, FetchRequest, VoteRequest
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.reference.voters.messages import FetchResponse
-from kraftcheck.reference.voters.types import Constants as VoterConstants, VotersEntry
+from kraftcheck.reference.quorum.voters.messages import FetchResponse
+from kraftcheck.reference.quorum.voters.types import Constants as VoterConstants, VotersEntry
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps import record
 from kraftcheck.traces.steps.record import (

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.reference.compaction.messages import ReadBatch
-from kraftcheck.reference.compaction.types import Constants, LoadedKey
+from kraftcheck.reference.partition.compaction.messages import ReadBatch
+from kraftcheck.reference.partition.compaction.types import Constants, LoadedKey
 from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants, initial_row
 from kraftcheck.traces.steps.cluster import Replicas
 

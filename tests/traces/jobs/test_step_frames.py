@@ -7,7 +7,7 @@ from pathlib import Path
 from kraftcheck.reference.partition.protocol import BROKER, CONTROLLER_KIND
 from kraftcheck.reference.quorum.protocol import VOTER
 from kraftcheck.reference.quorum.types import Constants
-from kraftcheck.reference.voters.protocol import CONTROLLER_KIND as CONTROLLER
+from kraftcheck.reference.quorum.voters.protocol import CONTROLLER_KIND as CONTROLLER
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.steps.translation import frame_text, libraries, shared_frame
 
@@ -17,7 +17,11 @@ def test_the_kits_own_modules_lie_in_its_specs() -> None:
 
 
 def test_a_protocol_that_extends_another_is_judged_by_the_modules_of_both() -> None:
-    assert libraries(CONTROLLER) == [SPECS / "voters", SPECS / "quorum", SPECS / "common"]
+    assert libraries(CONTROLLER) == [
+        SPECS / "quorum" / "voters",
+        SPECS / "quorum",
+        SPECS / "common",
+    ]
 
 
 def test_a_frame_has_each_action_and_each_case() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from kraftcheck.reference.cluster.others import misinformed
-from kraftcheck.reference.moving.handlers import MovingController
-from kraftcheck.reference.moving.messages import OtherPartitions
-from kraftcheck.reference.moving.rules import MovingRules
-from kraftcheck.reference.moving.types import (
+from kraftcheck.reference.partition.controller import PartitionControllerHandlers
+from kraftcheck.reference.partition.moving.handlers import MovingController
+from kraftcheck.reference.partition.moving.messages import OtherPartitions
+from kraftcheck.reference.partition.moving.rules import MovingRules
+from kraftcheck.reference.partition.moving.types import (
     Constants,
     MovingBrokerRow,
     MovingControllerRow,
@@ -23,7 +24,6 @@ from kraftcheck.reference.moving.types import (
     is_there,
     was_deleted,
 )
-from kraftcheck.reference.partition.controller import PartitionControllerHandlers
 from kraftcheck.reference.partition.rules import PartitionRules
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run

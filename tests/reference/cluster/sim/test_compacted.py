@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kraftcheck.reference.cluster.sim.compacted import CompactedReplicas
-from kraftcheck.reference.compaction.messages import CopyBatches
-from kraftcheck.reference.compaction.sometimes import sometimes
 from kraftcheck.reference.core.run import Run
+from kraftcheck.reference.partition.compaction.messages import CopyBatches
+from kraftcheck.reference.partition.compaction.sometimes import sometimes
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import simulate_part, simulate_run
 from kraftcheck.traces.schema import PROGRESSED, STOPPED

@@ -11,16 +11,19 @@ import pytest
 
 from kraftcheck.conformance import known_bug
 from kraftcheck.reference.bugs.catalog import OutOfScope
-from kraftcheck.reference.directories.handlers import DirectoryBrokers, DirectoryController
-from kraftcheck.reference.directories.sim.machine import DirectoryMachine
-from kraftcheck.reference.directories.types import (
+from kraftcheck.reference.partition.directories.handlers import (
+    DirectoryBrokers,
+    DirectoryController,
+)
+from kraftcheck.reference.partition.directories.sim.machine import DirectoryMachine
+from kraftcheck.reference.partition.directories.types import (
     Constants,
     DirectoryBrokerRow,
     DirectoryControllerRow,
     is_offline,
 )
-from kraftcheck.reference.moving.handlers import MovingController
-from kraftcheck.reference.moving.sim.machine import MovingMachine
+from kraftcheck.reference.partition.moving.handlers import MovingController
+from kraftcheck.reference.partition.moving.sim.machine import MovingMachine
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run

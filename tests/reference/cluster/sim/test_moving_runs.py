@@ -11,9 +11,13 @@ import pytest
 
 from kraftcheck.conformance import known_bug
 from kraftcheck.reference.bugs.catalog import OutOfScope
-from kraftcheck.reference.moving.handlers import MovingBrokers
-from kraftcheck.reference.moving.rules import MovingRules
-from kraftcheck.reference.moving.types import Constants, MovingBrokerRow, MovingControllerRow
+from kraftcheck.reference.partition.moving.handlers import MovingBrokers
+from kraftcheck.reference.partition.moving.rules import MovingRules
+from kraftcheck.reference.partition.moving.types import (
+    Constants,
+    MovingBrokerRow,
+    MovingControllerRow,
+)
 from kraftcheck.reference.protocols import protocol_of
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
@@ -150,7 +154,9 @@ def test_who_was_no_replica_for_a_while_may_lack_what_a_deposed_leader_calls_com
     """As long as that leader has not read it. WeakIsr of a partition would take it for a loss."""
     assert run_of(4).result.violations == []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kraftcheck.reference.moving.properties._left_since", lambda *_: False)
+        patch.setattr(
+            "kraftcheck.reference.partition.moving.properties._left_since", lambda *_: False
+        )
         found = simulate_part("cluster", 7, 4, 1, options=MOVING, memo=False)
     (violations,) = found.tables["runs"]["violations"].to_pylist()
     assert [each["invariant"] for each in violations] == ["WeakIsr"]

@@ -10,10 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from kraftcheck.reference.cluster.sim.past import READS_COMMITTED, Past
-from kraftcheck.reference.moving.messages import ListReassignmentsResponse, PartitionRecord
-from kraftcheck.reference.moving.rules import MovingRules
-from kraftcheck.reference.moving.types import Constants, initial_moving_controller
 from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER, DEPOSED
+from kraftcheck.reference.partition.moving.messages import (
+    ListReassignmentsResponse,
+    PartitionRecord,
+)
+from kraftcheck.reference.partition.moving.rules import MovingRules
+from kraftcheck.reference.partition.moving.types import Constants, initial_moving_controller
 from kraftcheck.reference.runner.narrate import narrate
 from kraftcheck.reference.runner.run import Run, simulate_part, simulate_run
 from kraftcheck.traces.schema import PROGRESSED

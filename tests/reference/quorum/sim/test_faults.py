@@ -20,11 +20,11 @@ from kraftcheck.reference.quorum.sim.faults import (
     draw_episode,
 )
 from kraftcheck.reference.quorum.sim.scenario import QUORUM
+from kraftcheck.reference.quorum.snapshots.sim.changes import OF_CHANGES
 from kraftcheck.reference.runner.scenarios import SCENARIOS, scenario
 from kraftcheck.reference.sim.choices import ReplayChooser, SeededChooser
 from kraftcheck.reference.sim.network import Partition
 from kraftcheck.reference.sim.options import options_json
-from kraftcheck.reference.snapshots.sim.changes import OF_CHANGES
 
 PALETTES = QUORUM.palettes
 

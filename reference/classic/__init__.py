@@ -1,4 +1,0 @@
-"""A consumer group of the classic protocol, as in specs/classic (docs/reference/groups.md).
-
-In reading order: messages, types, rules, coordinator, member, properties, protocol.
-"""
