@@ -30,13 +30,15 @@ from kraftcheck.reference.partition.messages import (
     MetadataUpdate,
     ProduceRequest,
     ProduceTimeout,
+    ReplicaFetchRequest,
+    ReplicaFetchResponse,
     ReplicaFetchTimeout,
     SessionTimeout,
 )
 from kraftcheck.reference.partition.properties import PartitionHistory, PartitionState
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
-from kraftcheck.reference.partition.steered.world import AGAIN, Chosen, Lost
+from kraftcheck.reference.partition.steered.world import Chosen, Lost
 from kraftcheck.reference.partition.system import listing_first, of_broker, produce
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
@@ -64,6 +66,8 @@ from tla_utils import State as Shown
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""
 ALONE: Final = {CONTROLLER: "controller"}
+FETCHES: Final = (ReplicaFetchRequest, ReplicaFetchResponse)
+"""Messages that may come again."""
 """Nodes whose rows stand in a variable of their own."""
 COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes", "retries")
 """Moves that the models count."""
@@ -194,7 +198,7 @@ class PartitionWorld:
             message = node, known
             if step is not None and message in at.mail:
                 mail, held = _without(at.mail, message), at.held
-                if isinstance(input, AGAIN) and message not in held:
+                if isinstance(input, FETCHES) and message not in held:
                     held = (*held, message)
                 at = at._replace(mail=mail, held=held)
         if step is None or (step.inert and not step.sent and at.mail is self.at.mail):

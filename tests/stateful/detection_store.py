@@ -20,8 +20,9 @@ from kraftcheck.reference.protocols import PROTOCOLS
 STORED: Final = Path(__file__).resolve().with_name("detection.json")
 ROOT: Final = STORED.parents[2]
 _QUORUM, _PARTITION, _CLUSTER, _CHANGING = (
-    f"reference/{name}/steered" for name in ("quorum", "partition", "cluster", "snapshots")
+    f"reference/{of}/steered" for of in ("quorum", "partition", "cluster", "quorum/snapshots")
 )
+_MAIL: Final = "reference/steered/mail.py"
 BEGINNINGS: Final = (
     "tests/stateful/beginnings.py",
     *[f"tests/corpus/{path.name}" for path in sorted((ROOT / "tests/corpus").glob("tlc-*.moves"))],
@@ -32,17 +33,17 @@ _OF_CLUSTER: Final = (
     "tests/stateful/cluster_machine.py",
     *(f"{_CLUSTER}/{name}.py" for name in ("schedule", "moves", "parts")),
     *(f"{_PARTITION}/{name}.py" for name in ("told", "world", "producers")),
-    f"{_QUORUM}/schedule.py",
+    *(f"{_QUORUM}/schedule.py", _MAIL),
 )
 SOURCES: Final = {
-    "quorum": ("tests/stateful/machine.py", f"{_QUORUM}/schedule.py", *BEGINNINGS),
+    "quorum": ("tests/stateful/machine.py", f"{_QUORUM}/schedule.py", _MAIL, *BEGINNINGS),
     "partition": (
         "tests/stateful/machine.py",
         "tests/stateful/broker_machine.py",
         "tests/stateful/partition_machine.py",
         *BEGINNINGS,
         *(f"{_PARTITION}/{name}.py" for name in ("schedule", "told", "world", "producers")),
-        f"{_QUORUM}/schedule.py",
+        *(f"{_QUORUM}/schedule.py", _MAIL),
     ),
     "cluster": _OF_CLUSTER,
     "changing-cluster": (*_OF_CLUSTER, f"{_CLUSTER}/moving.py", f"{_CHANGING}/schedule.py"),

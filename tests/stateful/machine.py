@@ -92,7 +92,7 @@ def answers(machine: QuorumMachine) -> Moves:
 
 
 def slow_mail(machine: QuorumMachine) -> Moves:
-    held = machine.schedule.held
+    held = machine.schedule.mail.held
     return [(m.destination, m) for m in machine.schedule.deliverable() if m in held]
 
 
@@ -221,7 +221,7 @@ class QuorumMachine(SteeredMachine):
     def delay(self, move: Move) -> None:
         """A message is slow: calm moments pass without it."""
         assert isinstance(move.input, MESSAGES)
-        self.schedule.held.add(move.input)
+        self.schedule.mail.held.add(move.input)
 
     @rule(move=moves(slow_mail))
     @possible(slow_mail)

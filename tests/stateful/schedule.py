@@ -7,9 +7,10 @@ from typing import Any
 from kraftcheck.reference.quorum.handlers import QuorumHandlers
 from kraftcheck.reference.quorum.rules import QuorumRules
 from kraftcheck.reference.quorum.sim.machine import QuorumMemo
-from kraftcheck.reference.quorum.steered.schedule import RATES, TIMEOUTS, Link, Schedule, memos
+from kraftcheck.reference.quorum.steered.schedule import RATES, TIMEOUTS, Schedule, memos
 from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.reference.steered.failures import NoProgress, PromiseBroken, Violation, script
+from kraftcheck.reference.steered.mail import Link
 
 
 class _Memo(QuorumMemo):

@@ -39,7 +39,7 @@ def test_the_search_finds_nothing() -> None:
 @pytest.mark.parametrize(
     ("id", "number", "violated"),
     [
-        ("Z130", 1, "IsrElrAreReplicas"),
+        ("Z130", 3, "IsrElrAreReplicas"),
         ("Z19", 5, "OneChangeAtATime"),
         ("Z120", 2, "PrefixKeepsCommitted"),
     ],

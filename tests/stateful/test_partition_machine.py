@@ -96,7 +96,7 @@ def calm(schedule: PartitionSchedule) -> None:
 
 def arrive(schedule: PartitionSchedule) -> None:
     """What is on its way to clients."""
-    while answers := [m for m in schedule.deliverable() if m.value.destination == CLIENTS]:
+    while answers := [m for m in schedule.mail.deliverable() if m.value.destination == CLIENTS]:
         schedule.do(CLIENTS, answers[0].value)
 
 

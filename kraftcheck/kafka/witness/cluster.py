@@ -254,7 +254,7 @@ def _calm(cluster: KafkaCluster, stream: Stream) -> bool:
 
 
 def _lose(cluster: KafkaCluster, stream: Stream) -> bool:
-    if chance(stream, 500) and (there := list(cluster.voters.waiting)):
+    if chance(stream, 500) and (there := list(cluster.voters.mail.waiting)):
         cluster.voters.forget(pick(stream, there))
         return True
     return drawn_move(cluster.drops(), stream)

@@ -131,7 +131,7 @@ def _of_partition(input: Input) -> bool:
 
 
 def _deliver(schedule: KafkaPartition, stream: Stream) -> bool:
-    if not (there := schedule.deliverable()):
+    if not (there := schedule.mail.deliverable()):
         return False
     message = there[0] if chance(stream, 600) else pick(stream, there)
     schedule.do(message.value.destination, message.value)
@@ -139,7 +139,7 @@ def _deliver(schedule: KafkaPartition, stream: Stream) -> bool:
 
 
 def _again(schedule: KafkaPartition, stream: Stream) -> bool:
-    if not (there := schedule.deliverable(again=True)[-20:]):
+    if not (there := schedule.mail.deliverable(again=True)[-20:]):
         return False
     message = pick(stream, there)
     schedule.do(message.value.destination, message.value)
@@ -149,7 +149,7 @@ def _again(schedule: KafkaPartition, stream: Stream) -> bool:
 def _straggler(schedule: KafkaPartition, stream: Stream) -> bool:
     """A fetch of a process that is gone, which the leader knows, comes once more."""
     there = []
-    for message in schedule.deliverable(again=True):
+    for message in schedule.mail.deliverable(again=True):
         m = message.value
         if isinstance(m, ReplicaFetchRequest):
             row = schedule.row(m.destination)
@@ -194,7 +194,7 @@ def _depose(schedule: KafkaPartition, stream: Stream) -> bool:
         return False
     schedule.do(CONTROLLER, SessionTimeout(leader))
     schedule.do(leader, SendHeartbeat())
-    sent = [m for m in schedule.deliverable() if m.value.source == leader]
+    sent = [m for m in schedule.mail.deliverable() if m.value.source == leader]
     for message in sent:
         if message.value.destination == CONTROLLER:
             schedule.do(CONTROLLER, message.value)

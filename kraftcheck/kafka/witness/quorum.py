@@ -65,9 +65,9 @@ def _again(schedule: KafkaSchedule, stream: Stream) -> bool:
 
 
 def _lose(schedule: KafkaSchedule, stream: Stream) -> bool:
-    if not schedule.waiting:
+    if not (there := list(schedule.mail.waiting)):
         return False
-    schedule.forget(pick(stream, list(schedule.waiting)))
+    schedule.forget(pick(stream, there))
     return True
 
 

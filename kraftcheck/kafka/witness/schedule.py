@@ -137,7 +137,7 @@ class KafkaSchedule(Hosted, Schedule):
 
     def forget(self, message: Message) -> None:
         """What waited does not come, unless it comes again."""
-        del self.waiting[message]
+        self.mail.come(message)
         self._alive.clear()
 
     def timers(self) -> list[tuple[int, Timer]]:
@@ -191,6 +191,5 @@ class KafkaSchedule(Hosted, Schedule):
         while self._follows:
             super()._step(node, self._follows[0].input)
         for message in self._lost:
-            self.sent.pop(message, None)
-            self.waiting.pop(message, None)
+            self.mail.lose(message)
         return step

@@ -86,7 +86,7 @@ class ClusterMoves(ToldPartitions, Joints):
         self.sessions: dict[tuple[int, int, int], None] = {}
         """By (voter, epoch, broker): those that a controller may end."""
         memo, stream = memo or _memos.memo(bug, lambda: memo_of(bug, timeouts=TIMEOUTS)), NoChoice()
-        self.parcels = Parcels()
+        self.parcels = Parcels(self._passes)
         # A session has no length: it ends when the controller is told that it does.
         self.build(CLUSTER, memo.of["partition"], stream, lambda: self.parcels, Queue(), 0)
         self.be_told(options, options.data)
@@ -136,21 +136,17 @@ class ClusterMoves(ToldPartitions, Joints):
 
     def between(self, held: bool | None = None) -> list[Move]:
         """Between brokers and controllers. held: only what is slow, or only what is not."""
-        return [
-            self._arrival(each)
-            for each in self.parcels.first()
-            if self._passes(each) and held in (None, each.number in self.parcels.held)
-        ]
+        there = self.parcels.deliverable()
+        return [self._arrival(m) for m in there if held in (None, m in self.parcels.held)]
 
     def _passes(self, parcel: Parcel) -> bool:
-        cut = (parcel.source, parcel.destination) in self.cut
-        to_broker = parcel.destination != CONTROLLER
-        return not cut and not (to_broker and not self.brokers.is_running(parcel.destination))
+        to = parcel.ends[1]
+        return parcel.ends not in self.cut and (to == CONTROLLER or self.brokers.is_running(to))
 
     def _arrival(self, parcel: Parcel) -> Move:
         def make() -> None:
-            del self.parcels.waiting[parcel.number]
-            parcel.arrive(parcel.destination)
+            self.parcels.come(parcel)
+            parcel.arrive(parcel.ends[1])
 
         return self.move(f"deliver {parcel.words}", make)
 
@@ -167,14 +163,12 @@ class ClusterMoves(ToldPartitions, Joints):
         return [move for partition in self.partitions for move in of(partition)]
 
     def delays(self) -> Sequence[Callable[[], None]]:
-        held = self.parcels.held
-        found = [partial(held.add, each.number) for each in self.parcels.first()]
-        return [*found, *self._in_each(SteeredPartition.delays), *self.voters.delays()]
+        return [*self.parcels.delays(), *super().delays(), *self.voters.delays()]
 
     def drops(self) -> list[Move]:
         found = []
-        for parcel in self.parcels.first():
-            lose = partial(self.parcels.waiting.pop, parcel.number)
+        for parcel in self.parcels.next():
+            lose = partial(self.parcels.lose, parcel)
             found.append(self.move(f"lose {parcel.words}", lose))
         return found + self._in_each(SteeredPartition.drops)
 

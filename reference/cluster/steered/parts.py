@@ -30,7 +30,8 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Step
-from kraftcheck.reference.steered.moves import Move, Names, Words, said
+from kraftcheck.reference.steered.mail import Mail
+from kraftcheck.reference.steered.moves import Move, Words, said
 
 
 class Watcher(Protocol):
@@ -96,10 +97,11 @@ class SteeredPartition(Steering, ClusterPartition):
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
         if node == CONTROLLER:
             return  # The active controller answers.
-        self.enqueue([message for to, message in sent if to != CONTROLLER])
         for destination, message in sent:
             if destination == CONTROLLER:
                 self._cluster.to_controller(node, self.number, message)
+            else:
+                self.post(message)
 
     def wanted(self, *kinds: str) -> list[tuple[int, KnownInput]]:
         """What they do for all their partitions at once, only where they lead it."""
@@ -125,33 +127,22 @@ class Parcel(NamedTuple):
     """What is on its way between a broker and whatever controller it talks to."""
 
     number: int
-    source: int
-    destination: int
+    ends: Ends
     words: str
     arrive: Arrival
 
 
-class Parcels:
-    """All of them, the oldest first. They keep the order of their connection."""
+class Parcels(Mail[Parcel]):
+    """All of them. They keep the order of their connection."""
 
-    def __init__(self) -> None:
-        self.waiting: dict[int, Parcel] = {}
-        self.held: set[int] = set()
-        """Those that are slow, by number."""
+    def __init__(self, passes: Callable[[Parcel], bool]) -> None:
+        super().__init__(lambda each: each.ends, passes, lambda source, destination: True)
         self._sent = 0
-        self._names = Names(str)
 
     def carry(self, now: int, ends: Ends, messages: Messages, arrive: Arrival) -> None:
         self._sent += 1
         words = f"{' to '.join(map(name_of, ends))}: {_content(messages)}"
-        self.waiting[self._sent] = Parcel(self._sent, *ends, words, arrive)
-
-    def first(self) -> list[Parcel]:
-        """The first one of each connection."""
-        heads: dict[tuple[int, int], Parcel] = {}
-        for parcel in self.waiting.values():
-            heads.setdefault((parcel.source, parcel.destination), parcel)
-        return list(heads.values())
+        self.post(Parcel(self._sent, ends, words, arrive))
 
 
 def _content(messages: Mapping[int, KnownInput]) -> str:

@@ -76,7 +76,8 @@ class PartitionSchedule(ToldPartitions, Steering):
     # --- What run.py leaves to be decided
 
     def travel(self, node: int, sent: tuple[tuple[int, KnownInput], ...]) -> None:
-        self.enqueue(message for _, message in sent)
+        for _, message in sent:
+            self.post(message)
 
     def follow_controller(self, step: Step) -> None:
         """Sessions end when they are told to."""

@@ -19,10 +19,10 @@ from kraftcheck.reference.partition.invariants import PARTITION_INVARIANTS
 from kraftcheck.reference.partition.messages import CLIENTS, CONTROLLER
 from kraftcheck.reference.partition.sim.run import PartitionRun
 from kraftcheck.reference.partition.types import UNDEFINED, Registration
-from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.mail import Link
 from kraftcheck.reference.steered.moves import Move, NodeStep, Words, recorded_steps, said
 
 MOVES_TO_PROGRESS: Final = 3000
@@ -98,6 +98,10 @@ class ToldPartitions:
 
     # --- Links
 
+    def delays(self) -> Sequence[Callable[[], None]]:
+        """What is on its way may be slow from now on."""
+        return [delay for partition in self.partitions for delay in partition.mail.delays()]
+
     def cuts(self) -> list[Move]:
         """Of brokers from brokers or controllers, one way or both."""
         found: dict[str, set[Link]] = {}
@@ -134,7 +138,7 @@ class ToldPartitions:
         """What was slow may come as well."""
         self.cut.clear()
         for partition in self.partitions:
-            partition.held.clear()
+            partition.mail.held.clear()
 
     # --- What runs beside the partitions: nothing, where one is alone. The first three are made by
     # each kind of run in its own way, so there is no default.
@@ -196,7 +200,7 @@ class ToldPartitions:
 
     def _mail(self) -> Iterator[Move]:
         """What brokers and clients get next: slow brokers last."""
-        first = [(each, message) for each in self.partitions for message in each.prompt()[:1]]
+        first = [(each, message) for each in self.partitions for message in each.mail.prompt()[:1]]
         first.sort(key=lambda each: each[1].value.destination in self.slow)
         for partition, message in first:
             yield partition.step_of(message.value.destination, message.value)
@@ -285,7 +289,7 @@ class ToldPartitions:
                 why = self._behind(probes)
                 if not why:
                     return ""
-                if not (any([each.prompt() for each in self.partitions]) or self.readings()):
+                if not (any([each.mail.prompt() for each in self.partitions]) or self.readings()):
                     self._probe(probes)
             if not (self.calm() or self._probe(probes)):
                 return why

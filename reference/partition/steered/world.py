@@ -12,7 +12,7 @@ controller or a client comes once and in order (reference/partition/sim/network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -34,8 +34,6 @@ from kraftcheck.reference.partition.messages import (
     MetadataUpdate,
     ProduceRequest,
     ProduceResponse,
-    ReplicaFetchRequest,
-    ReplicaFetchResponse,
     Timestamp,
 )
 from kraftcheck.reference.partition.sim.options import ACKS, PartitionOptions, configuration_of
@@ -47,20 +45,18 @@ from kraftcheck.reference.partition.steered.producers import PRODUCER, Posted, S
 from kraftcheck.reference.partition.steered.told import name_of
 from kraftcheck.reference.partition.system import comes_once, operation_of, produce
 from kraftcheck.reference.partition.types import UNDEFINED, is_up
-from kraftcheck.reference.quorum.steered.schedule import Link
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.choices import Stream
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import State
 from kraftcheck.reference.sim.operations import Operation, close
+from kraftcheck.reference.steered.mail import Link, Mail
 from kraftcheck.reference.steered.moves import Move, Names, Words
 
 MOVES_TO_COPY = 6
 """How many moves it may take to be well again: so many, and so many for each record that is in a
 log or on its way to one, and each replica that must get it, since a fetch may carry one at a time.
 """
-AGAIN = (ReplicaFetchRequest, ReplicaFetchResponse)
-"""What may come a second time."""
 
 
 class NoChoice:
@@ -119,12 +115,8 @@ class Steering(PartitionRun):
     def steer(self, options: PartitionOptions, cut: set[Link]) -> None:
         """cut: links that no message passes; the owner changes it."""
         self.options = options
-        self.waiting: dict[KnownInput, None] = {}
-        """Messages that were not delivered yet, the oldest first."""
-        self.delivered: dict[KnownInput, None] = {}
+        self.mail: Mail[KnownInput] = Mail(_link, self.passes, comes_once)
         self.cut = cut
-        self.held: set[KnownInput] = set()
-        """Messages that are slow: they do not come as time passes, only when they are told to."""
         self.history: list[Operation] = []
         self._asked: dict[object, Operation] = {}
         """What clients wait for, by request."""
@@ -138,11 +130,10 @@ class Steering(PartitionRun):
     def make_clock(self, stream: Stream) -> Pace:
         return _NoClock(self.brokers, PARTITION.paces, self._options, stream, self.queue, self)
 
-    def enqueue(self, messages: Iterable[KnownInput]) -> None:
-        """They are on their way."""
-        for message in messages:
-            self._names.name(message)
-            self.waiting[message] = None
+    def post(self, message: KnownInput) -> None:
+        """It is on its way."""
+        self._names.name(message)
+        self.mail.post(message)
 
     # --- One move
 
@@ -160,9 +151,7 @@ class Steering(PartitionRun):
     def _take(self, node: int, input: Input) -> None:
         known = self._intern(input)
         if isinstance(input, MESSAGES):
-            self.waiting.pop(known, None)
-            self.held.discard(known)
-            self.delivered[known] = None
+            self.mail.come(known)
         if node == CLIENTS:
             self._answer(input)
         else:
@@ -183,11 +172,11 @@ class Steering(PartitionRun):
         """A message never comes. With an answer the producer's connection is gone."""
         return [
             self.move(self.losing_words(each), partial(self._lose, each))
-            for each in self.deliverable()
+            for each in self.mail.deliverable()
         ]
 
     def _lose(self, message: KnownInput) -> None:
-        del self.waiting[message]
+        self.mail.lose(message)
         if _is_of_producer(message.value) and self.producer.is_open(message.value.source):
             self._breaks(message.value.source, True)
 
@@ -253,10 +242,10 @@ class Steering(PartitionRun):
 
         late: what is on its way to the broker arrives.
         """
-        for message in list(self.waiting):
+        for message in list(self.mail.waiting):
             m = message.value
             if _is_of_producer(m) and m.source == node:
-                del self.waiting[message]
+                self.mail.lose(message)
         self.producer.breaks(node, late, self.now)
 
     def posts(self) -> list[Move]:
@@ -358,24 +347,14 @@ class Steering(PartitionRun):
     # --- Which moves there are
 
     def passes(self, message: KnownInput) -> bool:
-        m = message.value
-        if (m.source, m.destination) in self.cut:
-            return False
-        return m.destination < 0 or self.is_running(m.destination)
+        link = _link(message)
+        return link not in self.cut and (link[1] < 0 or self.is_running(link[1]))
 
     def moves_to_copy(self) -> int:
         """How many moves it may take to bring all records there are to every replica."""
         longest = max(len(self.row(node).log) for node in self.brokers)
-        coming = len(self.waiting) * self.options.batch_records
+        coming = len(self.mail.waiting) * self.options.batch_records
         return MOVES_TO_COPY * (longest + coming) * len(self.brokers)
-
-    def prompt(self) -> list[KnownInput]:
-        """Messages that come as time passes, the oldest first."""
-        return [message for message in self.deliverable() if message not in self.held]
-
-    def delays(self) -> list[Callable[[], None]]:
-        """What is on its way may be slow from now on: it does not come as time passes."""
-        return [partial(self.held.add, each) for each in self.prompt()]
 
     def data(self, again: bool = False, held: bool | None = None) -> list[Move]:
         """Messages that come: the latest first, which can be the answer to a move.
@@ -384,22 +363,9 @@ class Steering(PartitionRun):
         """
         return [
             self.step_of(each.value.destination, each.value)
-            for each in self.deliverable(again)[::-1]
-            if held in (None, each in self.held)
+            for each in self.mail.deliverable(again)[::-1]
+            if held in (None, each in self.mail.held)
         ]
-
-    def deliverable(self, again: bool = False) -> list[KnownInput]:
-        """Messages that may come now, the oldest first; `again`: come once more."""
-        if again:
-            among = [m for m in self.delivered if isinstance(m.value, AGAIN)]
-            return [m for m in among if m not in self.waiting and self.passes(m)]
-        found, heads = [], set[Link]()
-        for message in self.waiting:
-            link = message.value.source, message.value.destination
-            if self.passes(message) and not (comes_once(*link) and link in heads):
-                found.append(message)
-            heads.add(link)
-        return found
 
     def asks(self) -> list[Move]:
         return [*map(self.ask_of, self.requests())]
@@ -487,6 +453,10 @@ class Steering(PartitionRun):
     def missing(self) -> str:
         """Empty if everybody is in the ISR, or what is not well."""
         return missing_in(self)
+
+
+def _link(message: KnownInput) -> Link:
+    return message.value.source, message.value.destination
 
 
 def _is_of_producer(m: Any) -> bool:

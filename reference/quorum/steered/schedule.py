@@ -49,6 +49,7 @@ from kraftcheck.reference.sim.memo import Instruction, Memos, Step
 from kraftcheck.reference.sim.operations import Operation
 from kraftcheck.reference.sim.recorder import Recorder
 from kraftcheck.reference.steered.failures import Violation
+from kraftcheck.reference.steered.mail import Link, Mail
 from kraftcheck.reference.steered.moves import Move, Names, Words
 
 TIMEOUTS = Timeouts()
@@ -63,9 +64,6 @@ MOVES_TO_COPY = 6
 """How many moves it may take to be well again, once all faults have ended and what waited has come:
 for each voter so many, since a timer may have been armed by a clock that ran four times too slowly;
 and so many for each record, since a fetch may carry one at a time."""
-
-Link = tuple[int, int]
-"""From a node to a node, one way."""
 
 
 def cut_words(links: set[Link]) -> str:
@@ -118,15 +116,12 @@ class Schedule(ToldRun):
         machine = self.system.machine
         assert isinstance(machine, QuorumMachine), "its steps have effects on timers"
         self._machine = machine
-        self.sent: dict[Message, None] = {}
-        """Every message ever sent, in order."""
-        self.waiting: dict[Message, None] = {}
-        """Those that were not delivered since they were sent last."""
+        self.mail: Mail[Message] = Mail(
+            lambda m: (m.source, m.destination), lambda m: self.passes(m) and self.lives(m)
+        )
         self._alive: dict[bool, list[Message]] = {}
         """What `deliverable` found, until something moves."""
         self.cut: set[Link] = set()
-        self.held: set[Message] = set()
-        """Messages that are slow: they do not come as time passes, only when they are told to."""
         self.now = 0
         self.due: dict[tuple[int, Timer], int] = {}
         """The deadlines of armed timers, in milliseconds."""
@@ -168,7 +163,7 @@ class Schedule(ToldRun):
     def do(self, node: int, input: Input) -> None:
         """One step of one node; an input that is disabled changes nothing."""
         if isinstance(input, self.messages):
-            self.waiting.pop(input, None)
+            self.mail.come(input)
         elif isinstance(input, TIMERS):
             first = self.timers()[:1] == [(node, input)]
             due = self.due.pop((node, input), self.now)
@@ -207,7 +202,7 @@ class Schedule(ToldRun):
         self._set_timers(node, step.timers)
         for _, m in step.sent:
             self._names.name(m.value)
-            self.sent[m.value] = self.waiting[m.value] = None
+            self.mail.post(m.value)
         self.record(time, step)
         self.at = Configuration(self.system.after(self.at, step).states)
         if isinstance(input, Append):
@@ -353,12 +348,12 @@ class Schedule(ToldRun):
         return [
             self.step_of(m.destination, m)
             for m in self.deliverable(again=again)
-            if held in (None, m in self.held)
+            if held in (None, m in self.mail.held)
         ]
 
     def delays(self) -> list[Callable[[], None]]:
-        """What is on its way may be slow from now on: it does not come as time passes."""
-        return [partial(self.held.add, m) for m in self.deliverable()]
+        """What is on its way may be slow from now on."""
+        return self.mail.delays()
 
     def expiries(self) -> list[Move]:
         return [self.step_of(*each) for each in self.timers()]
@@ -428,8 +423,7 @@ class Schedule(ToldRun):
     def deliverable(self, *of: type[Message], again: bool = False) -> list[Message]:
         """Messages of these kinds that may come now, the latest first; `again`: come once more."""
         if again not in self._alive:
-            among = (m for m in self.sent if m not in self.waiting) if again else self.waiting
-            self._alive[again] = [m for m in among if self.passes(m) and self.lives(m)][::-1]
+            self._alive[again] = self.mail.deliverable(again)[::-1]
         return [m for m in self._alive[again] if isinstance(m, of or self.messages)]
 
     def timers(self) -> list[tuple[int, Timer]]:
@@ -458,7 +452,7 @@ class Schedule(ToldRun):
         What waits longest arrives; else what is appended reaches the disk; else the clock goes on
         to the next deadline.
         """
-        if waiting := [m for m in self.deliverable() if m not in self.held]:
+        if waiting := [m for m in self.deliverable() if m not in self.mail.held]:
             self.do(waiting[-1].destination, waiting[-1])
         elif unflushed := self.unflushed():
             self.do(unflushed[0], Flush())
@@ -471,7 +465,7 @@ class Schedule(ToldRun):
     def heal(self) -> None:
         """Links are whole again; what waited at them may come, and what was slow."""
         self.cut.clear()
-        self.held.clear()
+        self.mail.held.clear()
         self._note("heal all links")
 
     def end_faults(self) -> None:
@@ -505,7 +499,7 @@ class Schedule(ToldRun):
     def _bound(self) -> int:
         records = max(log.end_offset(s.row.log) for s in self.at.states)
         each = MOVES_TO_PROGRESS + MOVES_TO_COPY * records
-        return len(self.waiting) + each * len(self.constants.nodes)
+        return len(self.mail.waiting) + each * len(self.constants.nodes)
 
     def _leader(self) -> int | None:
         """Who leads the latest epoch, if all follow."""

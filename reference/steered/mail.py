@@ -1,0 +1,79 @@
+"""What travels in a steered run: messages that wait, that may come again, and that are slow.
+
+A message comes when it is told to, or is lost. What travels in order comes once, and after all that
+was sent over its link before. Anything else comes in any order, and what has come may come again.
+Equal messages that wait are one message.
+
+Law of this file: no choice is made here, and nothing knows of a protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
+
+Link: TypeAlias = tuple[int, int]
+"""From a node to a node, one way."""
+M = TypeVar("M", bound=Hashable)
+
+
+class Mail(Generic[M]):
+    """The messages of one network.
+
+    Args:
+        link: from whom to whom a message travels.
+        passes: whether it can come now.
+        in_order: whether what travels over a link does so in order.
+    """
+
+    def __init__(
+        self,
+        link: Callable[[M], Link],
+        passes: Callable[[M], bool],
+        in_order: Callable[[int, int], bool] = lambda source, destination: False,
+    ) -> None:
+        self._link, self._passes, self._in_order = link, passes, in_order
+        self.waiting: dict[M, None] = {}
+        """Messages that have not come since they were sent last, the oldest first."""
+        self._came: dict[M, None] = {}
+        """Those that may come again, in the order in which they came first."""
+        self.held: set[M] = set()
+        """Messages that are slow: they do not come as time passes, only when they are told to."""
+
+    def post(self, message: M) -> None:
+        """It is on its way."""
+        self.waiting[message] = None
+
+    def come(self, message: M) -> None:
+        """It comes now, or has been overtaken by all that will come in time."""
+        self.lose(message)
+        if not self._in_order(*self._link(message)):
+            self._came[message] = None
+
+    def lose(self, message: M) -> None:
+        """It does not come."""
+        self.waiting.pop(message, None)
+        self.held.discard(message)
+
+    def next(self) -> Iterator[M]:
+        """What may come next where nothing is cut and everybody runs, the oldest first."""
+        heads = set[Link]()
+        for message in self.waiting:
+            link = self._link(message)
+            if link not in heads or not self._in_order(*link):
+                yield message
+            heads.add(link)
+
+    def deliverable(self, again: bool = False) -> list[M]:
+        """What may come now, the oldest first; `again`: come once more."""
+        repeated = (m for m in self._came if m not in self.waiting)
+        return [m for m in (repeated if again else self.next()) if self._passes(m)]
+
+    def prompt(self) -> list[M]:
+        """What comes as time passes, the oldest first."""
+        return [m for m in self.deliverable() if m not in self.held]
+
+    def delays(self) -> list[Callable[[], None]]:
+        """What is on its way may be slow from now on."""
+        return [partial(self.held.add, m) for m in self.prompt()]
