@@ -79,7 +79,8 @@ def export(
         outline(manifest, model)
     place, known = artifacts.claim(out), dict[str, dict[str, list[dict[str, Any]]]]()
     for model in chosen:
-        folder = model.folder or specs.resolve().name
+        # The collection's folders have none inside.
+        folder = Path(model.folder).name or specs.resolve().name
         (place / FOLDER / folder).mkdir(parents=True, exist_ok=True)
         of_folder = known.setdefault(folder, {})
         for module, text in _modules(manifest, model).items():

@@ -113,3 +113,14 @@ def test_what_cannot_be_written_is_told_in_one_line(
     said = run("spec", *words, "--specs", "toys")
     assert said.exit_code == 3 and complaint in said.stderr
     assert len(said.stderr.splitlines()) == 1 and not Path("o").exists()
+
+
+def test_a_layer_is_exported_to_a_folder_of_its_own(tmp_path: Path) -> None:
+    """The collection looks for manifests one folder deep."""
+    said = run("spec", "export", "--model", "voters-one", "--out", tmp_path / "o")
+    assert said.exit_code == 0, said.output
+    (manifest,) = tmp_path.glob("o/specifications/*/manifest.json")
+    written = json.loads(manifest.read_text("utf-8"))
+    assert {Path(each["path"]).parent for each in written["modules"]} == {
+        Path("specifications/voters")
+    }
