@@ -54,7 +54,7 @@ def _alarm(setting: Setting) -> Tally:
 
 def _put(rules: type, name: str, decision: Callable[..., Any]) -> Bug:
     replacement = type("Planted", (rules,), {"__slots__": (), name: decision})
-    protocol = rules.__module__.split(".")[2]
+    protocol = rules.__module__.split(".")[-2]
     return Bug(
         id="PLANTED",
         title=name,
