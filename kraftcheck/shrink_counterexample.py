@@ -19,7 +19,7 @@ from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_text
 from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
 from kraftcheck.reference.kit.protocol import Protocol
-from kraftcheck.reference.protocols import PROTOCOLS, folder_of, parts_of
+from kraftcheck.reference.protocols import PROTOCOLS, folder_of, is_preset, parts_of
 from kraftcheck.reference.steered.failures import REJECTED
 from kraftcheck.reference.steered.scripts import Script, write
 from kraftcheck.schedules import VERDICTS, load, made
@@ -135,7 +135,7 @@ def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
         # preset have its module in place.
         if found and (
             own.modules
-            or Path(found.folder) == folder_of(own.name)
+            or (Path(found.folder) == folder_of(own.name) and not is_preset(own))
             or {*found.overlays} & {kind.module for kind in own.kinds}
         ):
             return own, manifest

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.core.system import Configuration, Message, NodeMemo, System
+from kraftcheck.reference.core.system import Configuration, NodeMemo, System
 from kraftcheck.reference.partition.messages import (
     CLIENTS,
     CONTROLLER,
@@ -38,7 +38,7 @@ from kraftcheck.reference.partition.messages import (
 from kraftcheck.reference.partition.properties import PartitionHistory, PartitionState
 from kraftcheck.reference.partition.protocol import PARTITION
 from kraftcheck.reference.partition.sim.machine import broker_handlers_for
-from kraftcheck.reference.partition.steered.world import Chosen, Lost
+from kraftcheck.reference.partition.steered.world import Chosen
 from kraftcheck.reference.partition.system import listing_first, of_broker, produce
 from kraftcheck.reference.partition.types import (
     INITIAL_OFFSET,
@@ -58,16 +58,16 @@ from kraftcheck.traces.counterexamples.search import (
     AtLeast,
     Beginning,
     Essence,
+    Searched,
     SearchMove,
     Way,
+    World,
 )
 from tla_utils import State as Shown
 
 VARIABLES: Final = frozenset({"rows", "spent", "controller"})
 """Of the models."""
 ALONE: Final = {CONTROLLER: "controller"}
-FETCHES: Final = (ReplicaFetchRequest, ReplicaFetchResponse)
-"""Messages that may come again."""
 """Nodes whose rows stand in a variable of their own."""
 COUNTED: Final = ("records", "crashes", "fences", "stops", "deletes", "retries")
 """Moves that the models count."""
@@ -80,78 +80,39 @@ COUNTED_AS: Final[Mapping[type, str]] = {
 }
 
 
-class Partition(NamedTuple):
-    """Who takes steps, and what clients ask for."""
+class PartitionSearched(Searched):
+    """Brokers and their controller.
 
-    memo: NodeMemo
-    system: System
-    acks: int
-    """-1 or 1."""
-    torn: bool
-    idempotent: bool
-    """Values are sequence numbers of one producer."""
-
-
-class PartitionWorld:
-    """A configuration whose mail has each message once, and which counts moves.
-
-    Fetches that have come are held, to come again. It says how often each counted move was made.
+    Args:
+        acks: -1 or 1, of what clients send.
+        torn: whether a crash may tear a batch.
+        idempotent: values are sequence numbers of one producer.
     """
 
-    __slots__ = ("_essence", "_hash", "_key", "at", "of", "spent")
+    counted = COUNTED
+    arriving_again = (ReplicaFetchRequest, ReplicaFetchResponse)
 
     def __init__(
-        self, of: Partition, at: Configuration, spent: tuple[int, ...] = (0,) * len(COUNTED)
+        self, memo: NodeMemo, system: System, acks: int, torn: bool, idempotent: bool
     ) -> None:
-        self.of, self.at, self.spent = of, at, spent
-        self._key = at.states, at.log, at.mail, frozenset(at.held), spent
-        self._hash = hash(self._key)
-        self._essence: Essence | None = None
+        super().__init__(system)
+        self._memo, self._acks, self._torn, self._idempotent = memo, acks, torn, idempotent
 
-    def __hash__(self) -> int:
-        return self._hash
+    def own(self, world: World, allowed: Allowed) -> Iterator[tuple[int, Input | Chosen]]:
+        for state in world.at.states[:-1]:
+            for input in self._of_broker(world, state, allowed):
+                yield state.node, input
+        for decided in self._of_controller(world.at, allowed):
+            yield CONTROLLER, decided
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartitionWorld) and self._key == other._key
-
-    def essence(self) -> Essence:
-        if self._essence is None:
-            mail = [message.value for _, message in self.at.mail]
-            asked = frozenset(m.source for m in mail if type(m) is AlterPartitionRequest)
-            shown = map(_shown, self.at.states)
-            self._essence = (*shown, asked, self.spent)
-        return self._essence
-
-    # --- Moves
-
-    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, PartitionWorld]]:
-        system, at = self.of.system, self.at
-        waiting = [each for each in system.deliverable(at) if self._state(each[0]).running]
-        again = [m for m in at.held if m not in at.mail and self._state(m[0]).running]
-        for node, message in (*waiting[::-1], *again[::-1]):
-            yield from self.make(node, message.value)
-        for state in at.states[:-1]:
-            for input in self._own(state, allowed):
-                yield from self.make(state.node, input)
-        for decided in self._of_controller(allowed):
-            yield from self.make(CONTROLLER, decided)
-        for place in waiting[::-1]:
-            if system.in_order(place[1].value):
-                mail = tuple([each for each in at.mail if each != place])
-                lost = PartitionWorld(self.of, at._replace(mail=mail), self.spent)
-                yield SearchMove(place[0], Lost(place[1].value)), lost
-
-    def _state(self, node: int) -> State:
-        return self.of.system.state(self.at, node)
-
-    def _own(self, state: State, allowed: Allowed) -> Iterator[Input]:
-        system, node, row, records = self.of.system, state.node, state.row, self.spent[0]
+    def _of_broker(self, world: World, state: State, allowed: Allowed) -> Iterator[Input]:
+        system, node, row, records = self.system, state.node, state.row, world.spent[0]
         leads = is_leader(row)
         if allowed.value is not None and leads:
             yield self._produce(node, allowed.value)
         if "retries" in allowed.others and leads:
             yield from (self._produce(node, value) for value in range(1, records + 1))
-        yield from system.readings(self.at, state)
+        yield from system.readings(world.at, state)
         for input in of_broker(system.constants, node, row):
             if not isinstance(input, ReplicaFetchTimeout | ProduceTimeout):
                 yield input
@@ -163,61 +124,47 @@ class PartitionWorld:
             yield from self._crashes(row)
 
     def _produce(self, node: int, value: int) -> ProduceRequest:
-        idempotent = self.of.idempotent
-        return produce(node, value, self.of.acks, 1 if idempotent else value, idempotent)
+        client = 1 if self._idempotent else value
+        return produce(node, value, self._acks, client, self._idempotent)
 
     def _crashes(self, row: BrokerRow) -> Iterator[BrokerCrash]:
         end = len(row.log)
         for keep in range(end, max(row.flushed, row.log_start) - 1, -1):
             yield BrokerCrash(keep, UNDEFINED)
-            if self.of.torn:
+            if self._torn:
                 for corrupt in range(row.log_start, keep):
                     yield BrokerCrash(keep, corrupt)
 
-    def _of_controller(self, allowed: Allowed) -> Iterator[Input | Chosen]:
-        for state in self.at.states[:-1]:
+    def _of_controller(self, at: Configuration, allowed: Allowed) -> Iterator[Input | Chosen]:
+        for state in at.states[:-1]:
             if "fences" in allowed.others or state.row.broker_epoch == UNDEFINED:
                 yield SessionTimeout(state.node)
-        constants = self.of.system.constants
+        constants = self.system.constants
         elections: tuple[Election, ...] = ("PREFERRED", "UNCLEAN")
         for election in elections[: 1 + constants.unclean_election]:
             yield ElectLeaders(election)
             yield from (Chosen(election, node) for node in constants.replicas[1:])
 
-    def make(self, node: int, input: Any) -> Iterator[tuple[SearchMove, PartitionWorld]]:
-        """The move, if it changes anything."""
-        system, at = self.of.system, self.at
-        if isinstance(input, Chosen):
-            listed = self.of.memo.machine(listing_first(system.constants, input.broker))
-            step: Step | None = _elected(
-                listed, system.state(at, CONTROLLER), ElectLeaders(input.election)
-            )
-        else:
-            known = system.machine.interner.input(input)
-            step = system.step(at, node, known)
-            message = node, known
-            if step is not None and message in at.mail:
-                mail, held = _without(at.mail, message), at.held
-                if isinstance(input, FETCHES) and message not in held:
-                    held = (*held, message)
-                at = at._replace(mail=mail, held=held)
-        if step is None or (step.inert and not step.sent and at.mail is self.at.mail):
-            return
-        after = system.after(at, step)
-        if step.travelling:
-            after = after._replace(mail=tuple(dict.fromkeys(after.mail[::-1]))[::-1])
-        yield SearchMove(node, input), PartitionWorld(self.of, after, self._spending(input))
+    def step(self, at: Configuration, node: int, input: Any) -> Step | None:
+        if not isinstance(input, Chosen):
+            return super().step(at, node, input)
+        listed = self._memo.machine(listing_first(self.system.constants, input.broker))
+        state = self.system.state(at, CONTROLLER)
+        return _elected(listed, state, ElectLeaders(input.election))
 
-    def _spending(self, input: Any) -> tuple[int, ...]:
+    def shown(self, at: Configuration) -> Essence:
+        mail = [message.value for _, message in at.mail]
+        asked = frozenset(m.source for m in mail if type(m) is AlterPartitionRequest)
+        return (*map(_shown, at.states), asked)
+
+    def counts(self, world: World, input: Any) -> str | None:
         kind = COUNTED_AS.get(type(input))
         if isinstance(input, SessionTimeout):
-            row = self.of.system.state(self.at, input.broker).row
-            kind = None if row.broker_epoch == UNDEFINED else kind
-        elif isinstance(input, ProduceRequest) and max(input.values) <= self.spent[0]:
-            kind = "retries"
-        if kind is None:
-            return self.spent
-        return tuple([n + (name == kind) for name, n in zip(COUNTED, self.spent, strict=True)])
+            row = self.system.state(world.at, input.broker).row
+            return None if row.broker_epoch == UNDEFINED else kind
+        if isinstance(input, ProduceRequest) and max(input.values) <= world.spent[0]:
+            return "retries"
+        return kind
 
 
 def _elected(machine: Machine, state: State, election: Input) -> Step:
@@ -225,10 +172,6 @@ def _elected(machine: Machine, state: State, election: Input) -> Step:
     step = machine.step(machine.state(state.node, state.known), machine.interner.input(election))
     assert step is not None, "an election may be asked for at any time"
     return replace(step, before=state, after=state.machine.state(state.node, step.after.known))
-
-
-def _without(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
-    return tuple([m for m in messages if m != message])
 
 
 # -- What TLC shows
@@ -350,8 +293,9 @@ def beginning(states: Sequence[Shown], values: Mapping[str, str], bug: str | Non
     acks_all = idempotent or values.get("AcksAll") == "TRUE"
     memo = NodeMemo(PARTITION, bug)
     system = System(memo.machine(constants))
-    of = Partition(memo, system, -1 if acks_all else 1, values.get("Torn") == "TRUE", idempotent)
-    first = PartitionWorld(of, system.initial())
+    torn = values.get("Torn") == "TRUE"
+    of = PartitionSearched(memo, system, -1 if acks_all else 1, torn, idempotent)
+    first = World(of, system.initial())
     ((_, first),) = first.make(CONTROLLER, ElectLeaders("PREFERRED"))
     reads = [
         SearchMove(node, MetadataUpdate(INITIAL_OFFSET, first.at.log)) for node in constants.brokers

@@ -35,15 +35,15 @@ from kraftcheck.reference.quorum.types import (
     Row,
     is_running,
 )
-from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.traces.counterexamples.rows import Rows, Texts, Values
 from kraftcheck.traces.counterexamples.search import (
     ANY,
     Allowed,
     Beginning,
     Essence,
-    SearchMove,
+    Searched,
     Way,
+    World,
 )
 from tla_utils import State
 
@@ -61,41 +61,18 @@ _TIMERS: Final[tuple[Input, ...]] = (
 )
 
 
-class QuorumWorld:
-    """A configuration whose mail is every message that was ever sent.
+class QuorumSearched(Searched):
+    """Voters, to whom every message may come at any time."""
 
-    It counts how many records and crashes there were.
-    """
+    counted = ("records", "crashes")
+    keeps = True
 
-    __slots__ = ("_essence", "_hash", "_key", "at", "spent", "system")
+    def own(self, world: World, allowed: Allowed) -> Iterator[tuple[int, Input]]:
+        for state in world.at.states:
+            for input in self._of_node(state.node, state.row, allowed):
+                yield state.node, input
 
-    def __init__(self, system: System, at: Configuration, spent: tuple[int, int] = (0, 0)) -> None:
-        self.system, self.at, self.spent = system, at, spent
-        self._key = at.states, frozenset(at.mail), spent
-        self._hash = hash(self._key)
-        self._essence: Essence | None = None
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, QuorumWorld) and self._key == other._key
-
-    def essence(self) -> Essence:
-        if self._essence is None:
-            self._essence = (*[essence_of(state.row) for state in self.at.states], self.spent)
-        return self._essence
-
-    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, QuorumWorld]]:
-        for node, message in self.at.mail[::-1]:
-            if self.system.state(self.at, node).running:
-                yield from self._make(node, message)
-        for state in self.at.states:
-            for input in self._own(state.node, state.row, allowed):
-                yield from self._make(state.node, self.system.machine.interner.input(input))
-
-    def _own(self, node: int, row: Row, allowed: Allowed) -> Iterator[Input]:
-        """Inputs that are no messages."""
+    def _of_node(self, node: int, row: Row, allowed: Allowed) -> Iterator[Input]:
         if row.role == "Leader" and allowed.value is not None:
             yield Append(allowed.value)
         yield from _TIMERS
@@ -107,16 +84,11 @@ class QuorumWorld:
             for keep in range(row.flushed, end_offset(row.log) + 1):
                 yield Crash(keep)
 
-    def _make(self, node: int, input: KnownInput) -> Iterator[tuple[SearchMove, QuorumWorld]]:
-        step = self.system.step(self.at, node, input)
-        if step is None or (step.inert and not step.sent):
-            return
-        after = self.system.after(self.at, step)
-        at = after._replace(mail=tuple(dict.fromkeys(after.mail)))
-        records, crashes = self.spent
-        made = input.value
-        spent = records + isinstance(made, Append), crashes + isinstance(made, Crash)
-        yield SearchMove(node, made), QuorumWorld(self.system, at, spent)
+    def shown(self, at: Configuration) -> Essence:
+        return tuple([essence_of(state.row) for state in at.states])
+
+    def counts(self, world: World, input: Input) -> str | None:
+        return COUNTED_AS.get(type(input))
 
 
 # -- What TLC shows
@@ -204,7 +176,7 @@ def beginning(states: Sequence[State], values: Mapping[str, str], bug: str | Non
     return Beginning(
         "quorum",
         {"voters": list(constants.voters), "fetch_max_records": constants.fetch_max_records},
-        Way(QuorumWorld(system, system.initial()), ()),
+        Way(World(QuorumSearched(system), system.initial()), ()),
         lambda state, _: wanted_of(state, nodes),
         (*(f"voter {n}" for n in constants.voters), "counts of records and crashes"),
         1,

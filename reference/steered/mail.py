@@ -11,11 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 Link: TypeAlias = tuple[int, int]
 """From a node to a node, one way."""
 M = TypeVar("M", bound=Hashable)
+
+
+class Lost(NamedTuple):
+    """In place of an input: a message that never arrives."""
+
+    message: Any
 
 
 class Mail(Generic[M]):

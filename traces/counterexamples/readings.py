@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
-from kraftcheck.reference.protocols import PROTOCOLS, part_of
+from kraftcheck.reference.protocols import PROTOCOLS, is_preset, part_of
 from tla_utils import Value
 
 Shown: TypeAlias = tuple[dict[int, Value | None], Value | None]
@@ -52,5 +52,7 @@ def asked_with_of(protocol: str) -> AskedWith | None:
 
 def module_of(protocol: str) -> ModuleType | None:
     """What a protocol of the kit says of how its models are read, if it does."""
-    ours = next((each for each in PROTOCOLS if each.name == protocol and not each.modules), None)
-    return part_of(ours, "counterexamples") if ours else None
+    for ours in PROTOCOLS:
+        if ours.name == protocol and not ours.modules and not is_preset(ours):
+            return part_of(ours, "counterexamples")
+    return None

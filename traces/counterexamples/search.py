@@ -1,21 +1,27 @@
 """The shortest moves from one state to any that shows what is wanted.
 
-A *world* is a whole state of the reference as one immutable value: rows, network, whatever else.
-What TLC shows of a state is its *essence*: a tuple, one part for each node. Many worlds have the
-same essence, since the models leave out what is not needed there and may be needed here; so the
-search goes on from several of them at once.
+A *world* is a configuration of the protocol's `System`, with the moves that its models count. What
+TLC shows of a state is its *essence*: a tuple, one part for each node. Many worlds have the same
+essence, since the models leave out what is not needed there and may be needed here; so the search
+goes on from several of them at once.
 
-Law of this file: moves come from the world and outcomes from the reference's handlers. A part that
-TLC's step leaves alone stays as it is at every move, so that nothing is done beside the story.
+Law of this file: moves are those of the system, and outcomes those of the reference's handlers. A
+part that TLC's step leaves alone stays as it is at every move, so that nothing is done beside the
+story.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from kraftcheck.reference.core.system import Configuration, Message, System
+from kraftcheck.reference.sim.memo import Step
+from kraftcheck.reference.steered.mail import Lost
 
 Essence: TypeAlias = tuple[Hashable, ...]
 
@@ -78,22 +84,111 @@ class Allowed(NamedTuple):
     """The nodes that may move; None: all."""
 
 
-class SearchState(Protocol):
-    """A whole state, hashable and equal by content."""
+class Searched(ABC):
+    """What a protocol says of the worlds that are searched, and of their moves."""
+
+    counted: Sequence[str]
+    """What its models count."""
+    arriving_again: tuple[type[Any], ...] = ()
+    """Messages that may come again once they came."""
+    keeps: bool = False
+    """Whether every message may come at any time, and again; else what is in order may be lost."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @abstractmethod
+    def own(self, world: World, allowed: Allowed) -> Iterator[tuple[int, Any]]:
+        """Inputs that are no messages, and their nodes, the simplest first."""
+
+    @abstractmethod
+    def shown(self, at: Configuration) -> Essence:
+        """What TLC shows of it, less the counts."""
+
+    @abstractmethod
+    def counts(self, world: World, input: Any) -> str | None:
+        """As what the models count a move with this input; None: they do not."""
+
+    def step(self, at: Configuration, node: int, input: Any) -> Step | None:
+        return self.system.step(at, node, self.system.machine.interner.input(input))
+
+
+class World:
+    """A configuration, and how often each counted move was made. Hashable and equal by content.
+
+    Its mail has each message once; what has come and may come again is held.
+    """
+
+    __slots__ = ("_essence", "_hash", "_key", "at", "of", "spent")
+
+    def __init__(
+        self, of: Searched, at: Configuration, spent: tuple[int, ...] | None = None
+    ) -> None:
+        self.of, self.at = of, at
+        self.spent = (0,) * len(of.counted) if spent is None else spent
+        self._key = at.states, at.log, at.mail, frozenset(at.held), self.spent
+        self._hash = hash(self._key)
+        self._essence: Essence | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, World) and self._key == other._key
 
     def essence(self) -> Essence:
         """What TLC would show of it."""
-        ...
+        if self._essence is None:
+            self._essence = (*self.of.shown(self.at), self.spent)
+        return self._essence
 
-    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, SearchState]]:
+    def moves(self, allowed: Allowed) -> Iterator[tuple[SearchMove, World]]:
         """Every move that the reference can make now, the simplest first, with what it leads to."""
-        ...
+        system, at = self.of.system, self.at
+        waiting = [each for each in system.deliverable(at) if system.state(at, each[0]).running]
+        again = [
+            each for each in at.held if each not in at.mail and system.state(at, each[0]).running
+        ]
+        for node, message in (*waiting[::-1], *again[::-1]):
+            yield from self.make(node, message.value)
+        for node, input in self.of.own(self, allowed):
+            yield from self.make(node, input)
+        for node, message in waiting[::-1]:
+            if system.in_order(message.value):
+                left = at._replace(mail=_without(at.mail, (node, message)))
+                yield SearchMove(node, Lost(message.value)), World(self.of, left, self.spent)
+
+    def make(self, node: int, input: Any) -> Iterator[tuple[SearchMove, World]]:
+        """The move, if it changes anything."""
+        of, at = self.of, self.at
+        step = of.step(at, node, input)
+        if step is None:
+            return
+        message = node, step.input
+        if message in at.mail:
+            again = isinstance(input, of.arriving_again) and message not in at.held
+            held = (*at.held, message) if again else at.held
+            at = at._replace(mail=_without(at.mail, message), held=held)
+        if step.inert and not step.sent and at is self.at:
+            return
+        after = of.system.after(at, step)
+        if of.keeps:
+            after = after._replace(mail=(), held=tuple(dict.fromkeys((*after.held, *after.mail))))
+        elif step.travelling:
+            after = after._replace(mail=tuple(dict.fromkeys(after.mail[::-1]))[::-1])
+        kind = of.counts(self, input)
+        spent = tuple([n + (name == kind) for name, n in zip(of.counted, self.spent, strict=True)])
+        yield SearchMove(node, input), World(of, after, spent)
+
+
+def _without(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    return tuple([m for m in messages if m != message])
 
 
 class Way(NamedTuple):
     """A world, and the moves that led to it from where the search began."""
 
-    world: Any
+    world: World
     moves: tuple[SearchMove, ...]
 
 

@@ -36,7 +36,6 @@ from kraftcheck.reference.partition.steered.told import (
 )
 from kraftcheck.reference.partition.steered.world import (
     Chosen,
-    Lost,
     NoChoice,
     Steering,
     appending_words,
@@ -49,6 +48,7 @@ from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import Memos, State, Step
 from kraftcheck.reference.sim.recorder import Recorder
+from kraftcheck.reference.steered.mail import Lost
 from kraftcheck.reference.steered.moves import Move
 
 MEMO_STEPS = 200_000

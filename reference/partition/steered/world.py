@@ -30,7 +30,6 @@ from kraftcheck.reference.partition.messages import (
     Input,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    Message,
     MetadataUpdate,
     ProduceRequest,
     ProduceResponse,
@@ -85,12 +84,6 @@ class _NoClock(Pace):
         if not is_up(leader) or leader.role != "Leader":
             return False
         return self._fetch_wait(node, row, leader) < self._paces.fetch_max_wait
-
-
-class Lost(NamedTuple):
-    """In place of an input: a message that never arrives."""
-
-    message: Message
 
 
 class Chosen(NamedTuple):
