@@ -124,17 +124,21 @@ class Rows(NamedTuple):
     """The operations, where they were read as such; they have the lines."""
 
 
-def taken(rows: Rows, at: Ints) -> Rows:
-    """Some of the rows."""
-    places, counts = places_of(rows, at)
+def columns_at(rows: Rows, at: Ints) -> dict[str, Any]:
+    """Of some of the rows all columns, but for what they returned."""
     columns: dict[str, Any] = {
         name: column._replace(codes=column.codes[at]) if isinstance(column, Words) else column[at]
         for name, column in rows._asdict().items()
         if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets", "more")
     }
+    return {**columns, "value": rows.value.take(pa.array(at))}
+
+
+def taken(rows: Rows, at: Ints) -> Rows:
+    """Some of the rows."""
+    places, counts = places_of(rows, at)
     return rows._replace(
-        **columns,
-        value=rows.value.take(pa.array(at)),
+        **columns_at(rows, at),
         splits=np.concatenate(([0], np.cumsum(counts))),
         offsets=rows.offsets[places],
         more=None if rows.more is None else rows.more[places],
@@ -145,9 +149,21 @@ def taken(rows: Rows, at: Ints) -> Rows:
 def places_of(rows: Rows, at: Ints) -> tuple[Ints, Ints]:
     """Where what these rows returned is in `offsets` and `returned`, and how much it is of each."""
     counts = rows.splits[at + 1] - rows.splits[at]
-    before = np.cumsum(counts) - counts
-    inside = np.arange(int(counts.sum())) - np.repeat(before, counts)
-    return np.repeat(rows.splits[at], counts) + inside, counts
+    return np.repeat(rows.splits[at], counts) + places_within(counts), counts
+
+
+def places_within(counts: Ints) -> Ints:
+    """[2, 0, 3] -> [0, 1, 0, 1, 2]: of each item its place in its list, by the lists' lengths."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each row begins a run: it is the first, or a column differs from the row before."""
+    found = np.ones(len(columns[0]), np.bool_)
+    found[1:] = False
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
+    return found
 
 
 def coded(words: Iterable[Hashable]) -> Words:
@@ -263,9 +279,7 @@ def _places(each: Operation) -> Sequence[_Place]:
 
 
 def _group(each: Operation) -> Any:
-    if each.f == "committed":
-        return each.argument
-    if each.f == SHARE_POLL:
+    if each.f in ("committed", SHARE_POLL):
         return each.argument
     named = (*CALLBACKS, *OFFSETS, "leave", ACKNOWLEDGE)
     return each.argument[0] if each.f in named else None
@@ -311,7 +325,7 @@ def history_of(rows: Rows, chosen: Ints | None = None) -> History:
 
 def numbered(operation: Ints, f: Words) -> Ints:
     """Of each row, the number of its operation of the contract."""
-    new = np.concatenate(([True], operation[1:] != operation[:-1]))
+    new = begins(operation)
     return np.cumsum(new | f.any_of((*LOG_OPERATIONS, *SHARE_OPERATIONS))) - 1
 
 

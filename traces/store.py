@@ -120,7 +120,7 @@ def begin_trace(directory: Path, campaign: Campaign) -> Manifest:
     Raises TraceError: the directory holds a trace of another campaign or version.
     """
     fresh = Manifest(schema_version=SCHEMA_VERSION, kraftcheck_version=version(), campaign=campaign)
-    with _writing(directory):
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with _locked(directory):
             if not (directory / MANIFEST).exists():
@@ -137,7 +137,7 @@ def extend_trace(directory: Path, runs: int) -> Manifest:
 
     Raises TraceError: there is no trace, it is damaged, or it has more runs already.
     """
-    with _writing(directory), _locked(directory):
+    with writing(directory), _locked(directory):
         there = read_manifest(directory)
         if runs < there.campaign.runs:
             has = f"is a campaign of {there.campaign.runs} runs"
@@ -153,7 +153,7 @@ def drop_parts(directory: Path, stems: Collection[str]) -> None:
 
     Raises TraceError: there is no trace, or it is damaged.
     """
-    with _writing(directory), _locked(directory):
+    with writing(directory), _locked(directory):
         there = read_manifest(directory)
         kept = tuple(part for part in there.parts if part.stem not in stems)
         fewer = msgspec.structs.replace(there, parts=kept)
@@ -172,7 +172,7 @@ def write_part(directory: Path, part: PartTables) -> PartEntry:
     """
     stem = f"part-{part.first_run:09d}-{part.runs:06d}"
     written: list[Path] = []
-    with _writing(directory):
+    with writing(directory):
         try:
             files = {}
             for name in TABLES:
@@ -188,6 +188,15 @@ def write_part(directory: Path, part: PartTables) -> PartEntry:
             _discard(directory, stem, written)
             raise
     return entry
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """A file beside a trace's own, whole or not at all. Raises TraceError: it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, data)
+    except OSError as error:
+        raise TraceError(f"{error.filename or path}: {error.strerror}") from None
 
 
 def parquet_bytes(of: pa.Table) -> bytes:
@@ -221,13 +230,15 @@ def _discard(directory: Path, stem: str, written: Sequence[Path]) -> None:
 
 
 @contextmanager
-def _writing(directory: Path) -> Iterator[None]:
+def writing(directory: Path) -> Iterator[None]:
+    """Raises TraceError in place of OSError: a file of this folder cannot be written."""
     try:
         yield
     except OSError as error:
-        path = error.filename or directory
+        # Arrow's errors name no file, and some say no more than their text.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise TraceError(f"{path}: {'no space left' if full else error.strerror}") from None
+        what = "no space left" if full else error.strerror or error
+        raise TraceError(f"{error.filename or directory}: {what}") from None
 
 
 @contextmanager

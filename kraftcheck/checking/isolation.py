@@ -14,13 +14,19 @@ from kraftcheck.exits import BadInput
 from kraftcheck.traces.checkers import causal
 from kraftcheck.traces.checkers.isolation import levels
 from kraftcheck.traces.checkers.isolation.judging import (
-    CERTIFICATES_MAX,
     EVIDENCE,
     Isolation,
     check_isolation,
 )
 from kraftcheck.traces.checkers.isolation.transactions import spans_several
-from kraftcheck.traces.checkers.verdict import HOLDS, UNKNOWN, VIOLATED, Anomaly, Certificate
+from kraftcheck.traces.checkers.verdict import (
+    CERTIFICATES_MAX,
+    HOLDS,
+    UNKNOWN,
+    VIOLATED,
+    Anomaly,
+    Certificate,
+)
 from kraftcheck.traces.history import History
 from kraftcheck.traces.report.judged import JudgedHistory
 

@@ -25,7 +25,7 @@ from kraftcheck.known_bugs.oracles import FOUND, STEPS, Oracle
 from kraftcheck.known_bugs.runs import differs, record_batch, record_numbers
 from kraftcheck.known_bugs.witnesses import UNWATCHED, WATCHED, Hunt, Witness
 from kraftcheck.reference.runner.run import forget
-from kraftcheck.traces.counterexamples.departures import Departures
+from kraftcheck.traces.counterexamples.departures import departures
 from kraftcheck.traces.jobs.allowed import Allowed
 
 BATCH = 100
@@ -106,13 +106,13 @@ class _Campaign:
         self.suspects: dict[int, list[bytes]] = {}
         self.found: int | None = None
 
-    def advance(self, wanted: int, limit: int, departures: Departures, allowed: Allowed) -> None:
+    def advance(self, wanted: int, limit: int, allowed: Allowed) -> None:
         """Take runs until so many are suspicious, or one is known to be refused."""
         while self.next < limit and len(self.suspects) < wanted:
             number, self.next = self.next, self.next + 1
             run = self.hunt.run(WATCHED, number)
             constants: Any = run.result.constants
-            named = (allowed.name(constants, step) for step in departures.departures(run))
+            named = (allowed.name(constants, step) for step in departures(run))
             keys = [key for key in named if key is not None and allowed.refuses(key) is not False]
             if keys:
                 self.suspects[number] = keys
@@ -141,14 +141,13 @@ def first_refused(
     goes_on: asked before each round. Returns whether all are decided.
     Raises ToolError, TraceError: TLC or the store of verdicts cannot be used.
     """
-    departures = Departures()
     undecided = [_Campaign(hunt) for hunt in hunts]
     wanted = 1
     while undecided:
         if not goes_on():
             return False
         for campaign in undecided:
-            campaign.advance(wanted, limit, departures, allowed)
+            campaign.advance(wanted, limit, allowed)
         forget()
         allowed.ask()
         for campaign in undecided:

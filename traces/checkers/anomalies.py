@@ -129,7 +129,10 @@ def anomalies_of(judgement: Judgement, *, subscribed: bool = False) -> Anomalies
         _add_found(judgement, each, parts)
     overfull = np.flatnonzero(judgement.records.overfull)
     if len(overfull):
-        certify = partial(_overfull, judgement, overfull)
+
+        def certify(at: int) -> Certificate:
+            return certificates.of_overfull(judgement, int(overfull[at]))
+
         parts.setdefault("hole", []).append(_Part(overfull, certify))
     return Anomalies(batch, parts)
 
@@ -144,20 +147,22 @@ def _add_clash(batch: LogBatch, clash: Clash, parts: dict[str, list[_Part]]) -> 
         known[part.segment] = True
     rows = np.flatnonzero(~known[clash.segment])
     rows = rows[np.argsort(clash.segment[rows], kind="stable")]
-    certify = partial(_of_clash, batch, clash, rows)
+
+    def certify(at: int) -> Certificate:
+        return certificates.of_clash(batch, clash, int(rows[at]))
+
     parts.setdefault(clash.kind, []).append(_Part(clash.segment[rows], certify))
-
-
-def _of_clash(batch: LogBatch, clash: Clash, rows: Ints, at: int) -> Certificate:
-    return certificates.of_clash(batch, clash, int(rows[at]))
 
 
 def _add_found(judgement: Judgement, found: BrokenCondition, parts: dict[str, list[_Part]]) -> None:
     """What contradicts real time."""
     rows = np.argsort(found.segments, kind="stable")
-    certify = partial(_of_victim, judgement, found, rows)
-    part = _Part(found.segments[rows], certify)
-    parts.setdefault(_CALLED.get(found.kind, found.kind), []).append(part)
+    segments, victims = found.segments[rows], found.victims[rows]
+
+    def certify(at: int) -> Certificate:
+        return certificates.of_victim(judgement, found.kind, int(segments[at]), int(victims[at]))
+
+    parts.setdefault(_CALLED.get(found.kind, found.kind), []).append(_Part(segments, certify))
 
 
 _CALLED: Final = {
@@ -180,17 +185,6 @@ def _regressed(judgement: Judgement) -> Finding:
     own = judgement.sessions
     some = rejected[own.segment] & (own.victim != own.culprit)
     return finding("session-regress", own.segment[some], own.victim[some], first=own.culprit[some])
-
-
-def _of_victim(judgement: Judgement, found: BrokenCondition, rows: Ints, at: int) -> Certificate:
-    row = rows[at]
-    return certificates.of_victim(
-        judgement, found.kind, int(found.segments[row]), int(found.victims[row])
-    )
-
-
-def _overfull(judgement: Judgement, segments: Ints, at: int) -> Certificate:
-    return certificates.of_overfull(judgement, int(segments[at]))
 
 
 # -- By Jepsen's rules

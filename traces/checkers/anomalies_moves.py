@@ -34,6 +34,7 @@ from kraftcheck.traces.checkers.columns import (
 )
 from kraftcheck.traces.checkers.findings import Finding, finding
 from kraftcheck.traces.checkers.version_order import NOWHERE, VersionOrder
+from kraftcheck.traces.rows import begins
 
 _NONE = np.zeros(0, np.int64)
 
@@ -96,9 +97,9 @@ def _polls(batch: LogBatch, order: VersionOrder, subscribed: bool) -> tuple[_Mov
     if not (reads.start[rows] < 0).any():
         return inside, _Moves(_NONE, _NONE, _NONE, _NONE)
     rows = rows[np.lexsort((reads.operation[rows], reads.session[rows], reads.segment[rows]))]
-    follows = _follows(reads.segment[rows], reads.session[rows])
+    follows = ~begins(reads.segment[rows], reads.session[rows])
     goes_on = reads.start[rows] < 0
-    with_last = _follows(reads.group[rows]) & follows & (reads.group[rows] >= 0)
+    with_last = follows & ~begins(reads.group[rows]) & (reads.group[rows] >= 0)
     # Only a poll that was answered moves its consumer on.
     before = _last(rows, reads.outcome[rows] == DID, follows)
     last = np.concatenate((rows[:1], rows[:-1]))
@@ -119,15 +120,6 @@ def _fetch_moves(batch: LogBatch, order: VersionOrder, earlier: Ints, later: Int
         reads.operation[earlier],
         reads.operation[later],
     )
-
-
-def _follows(*columns: Ints) -> Flags:
-    """Of each row, whether it is equal to the one before."""
-    found = np.ones(len(columns[0]), bool)
-    found[:1] = False
-    for column in columns:
-        found[1:] &= column[1:] == column[:-1]
-    return found
 
 
 def _last(rows: Ints, counts: Flags, follows: Flags) -> Ints:

@@ -27,6 +27,7 @@ from kraftcheck.traces.checkers.columns import (
 )
 from kraftcheck.traces.checkers.findings import NOBODY, Finding, finding
 from kraftcheck.traces.checkers.version_order import NOWHERE, VersionOrder
+from kraftcheck.traces.rows import begins
 
 
 def value_anomalies(batch: LogBatch, order: VersionOrder) -> Iterator[Finding]:
@@ -56,13 +57,8 @@ class _Entries:
     def pairs(self, rows: Ints, major: Ints, minor: Ints) -> tuple[Ints, Ints, Ints]:
         """Of some entries the distinct pairs: (each major's first, its second, how many it has)."""
         order = rows[np.lexsort((rows, minor[rows], major[rows]))]
-        one, two = major[order], minor[order]
-        new = np.ones(len(order), bool)
-        new[1:] = (one[1:] != one[:-1]) | (two[1:] != two[:-1])
-        kept = order[new]
-        begin = np.ones(len(kept), bool)
-        begin[1:] = major[kept][1:] != major[kept][:-1]
-        at = indices(begin)
+        kept = order[begins(major[order], minor[order])]
+        at = indices(begins(major[kept]))
         size = np.diff(np.append(at, len(kept)))
         return kept[at], kept[np.minimum(at + 1, len(kept) - 1)], size
 
@@ -161,9 +157,8 @@ class _Passages:
         self.begin, self.read = begin[ordered], rows[ordered]
         self.end = np.maximum.accumulate(end[self.read])
         # Of each, the read that reached so far.
-        news = np.ones(len(ordered), bool)
-        news[1:] = self.end[1:] > self.end[:-1]
-        self.reaches = self.read[np.maximum.accumulate(np.where(news, np.arange(len(news)), 0))]
+        at = np.arange(len(ordered))
+        self.reaches = self.read[np.maximum.accumulate(np.where(begins(self.end), at, 0))]
 
     @staticmethod
     def _at(order: VersionOrder, segment: Ints, offset: Ints) -> Ints:
@@ -236,14 +231,7 @@ def _aborted(batch: LogBatch, order: VersionOrder) -> Finding:
     guilty = (writer != NOBODY) & (order.writers == 0)
     rows = indices(guilty[order.value] & (reads.outcome == DID)[order.read])
     culprit = writer[order.value[rows]]
-    return finding(
-        "G1a",
-        reads.segment[order.read[rows]],
-        reads.operation[order.read[rows]],
-        first=appends.operation[culprit],
-        offset=reads.offsets[rows],
-        value=reads.values[rows],
-    )
+    return _misread("G1a", batch, order, rows, culprit)
 
 
 def _precommitted(batch: LogBatch, order: VersionOrder) -> Finding:
@@ -256,12 +244,17 @@ def _precommitted(batch: LogBatch, order: VersionOrder) -> Finding:
     culprit = writer[order.value[rows]]
     group = reads.group[order.read[rows]]
     same = (group >= 0) & (group == appends.group[culprit])
-    rows, culprit = rows[same], culprit[same]
+    return _misread("precommitted-read", batch, order, rows[same], culprit[same])
+
+
+def _misread(name: str, batch: LogBatch, order: VersionOrder, rows: Ints, culprit: Ints) -> Finding:
+    """Records that were read and should not have been, with the append of each."""
+    reads = batch.reads
     return finding(
-        "precommitted-read",
+        name,
         reads.segment[order.read[rows]],
         reads.operation[order.read[rows]],
-        first=appends.operation[culprit],
+        first=batch.appends.operation[culprit],
         offset=reads.offsets[rows],
         value=reads.values[rows],
     )

@@ -36,6 +36,7 @@ from kraftcheck.traces.checkers.columns import (
     Reads,
     indices,
 )
+from kraftcheck.traces.rows import places_within
 from kraftcheck.traces.schema import OPERATIONS
 
 CONTROL: Final = 0
@@ -52,15 +53,13 @@ def from_arrow(history: pa.ChunkedArray | pa.ListArray) -> LogBatch:
     Raises ValueError: no rows; an append of several values; an operation or outcome of no known
     name; an answered fetch from nowhere; operations of a run that are not in order.
     """
-    lists = history.combine_chunks() if isinstance(history, pa.ChunkedArray) else history
-    if isinstance(lists, pa.ChunkedArray):
-        lists = pa.concat_arrays(lists.chunks)
+    lists = _whole(history)
     if not len(lists):
         raise ValueError("no runs")
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     flat = lists.flatten()
     run = np.repeat(np.arange(len(lists)), counts)
-    index = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+    index = places_within(counts)
     op = _codes(flat.field("op"), OPERATIONS)
     append, fetch = op == 0, op == FETCH_OP
     outcome = _codes(flat.field("outcome"), tuple(CODES))
@@ -91,9 +90,7 @@ def partitions(history: pa.ChunkedArray | pa.ListArray) -> Iterator[pa.ListArray
     Each table has a row for each run, with the operations on this partition. There is at least one
     table, even if it is empty.
     """
-    lists = history.combine_chunks() if isinstance(history, pa.ChunkedArray) else history
-    if isinstance(lists, pa.ChunkedArray):
-        lists = pa.concat_arrays(lists.chunks)
+    lists = _whole(history)
     flat = lists.flatten()
     of = _ints(flat.field("partition"), 0)
     most = int(of.max(initial=0))
@@ -107,6 +104,12 @@ def partitions(history: pa.ChunkedArray | pa.ListArray) -> Iterator[pa.ListArray
         before = np.concatenate(([0], np.cumsum(chosen)))[ends]
         offsets = pa.array(before.astype(np.int32))
         yield pa.ListArray.from_arrays(offsets, flat.filter(pa.array(chosen)))
+
+
+def _whole(column: pa.ChunkedArray | pa.ListArray) -> pa.ListArray:
+    """The column in one piece."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 
 
 def _codes(column: pa.Array, names: Sequence[str]) -> Any:
@@ -165,7 +168,7 @@ def _reads(
     run, process, invoked, completed, offset, outcome, index = (each.take(rows) for each in columns)
     counts, first = lengths.take(rows), begin.take(rows)
     # Of each record told, its place in the flat values and in its fetch.
-    inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    inside = places_within(counts)
     values = told.take(np.repeat(first, counts) + inside)
     offsets = np.repeat(offset, counts) + inside
     written = values != CONTROL

@@ -118,8 +118,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def worst(verdicts: Sequence[str]) -> str:
-    return next((each for each in (VIOLATED, UNKNOWN) if each in verdicts), HOLDS)
+def worst(verdicts: Iterable[str]) -> str:
+    found = set(verdicts)
+    return next((each for each in (VIOLATED, UNKNOWN) if each in found), HOLDS)
 
 
 def together(reports: Iterable[Report]) -> Report:

@@ -101,7 +101,7 @@ def violations(history: History, initial: Any = None) -> list[Certificate]:
     if clocks is None:
         said = "reads and the order within processes are a cycle"
         return [Certificate(operations=_some_cycle(ops), kind="causal-cycle", sentence=said)]
-    return list(_overwritten(ops, clocks, initial))
+    return list(_overwritten(ops, clocks))
 
 
 def _certificate(kind: str, operations: Sequence[Operation], sentence: str) -> Certificate:
@@ -207,7 +207,7 @@ def _stuck(ops: _Ops) -> set[int]:
     return {row[n] for row, n in zip(ops.rows, reached, strict=True) if n < len(row)}
 
 
-def _overwritten(ops: _Ops, clocks: Clocks, initial: Any) -> Iterator[Certificate]:
+def _overwritten(ops: _Ops, clocks: Clocks) -> Iterator[Certificate]:
     # Of each register and process, its writes: how many of the process' operations there are up to
     # each, and which it is.
     writes: dict[str | None, dict[int, tuple[list[int], list[int]]]] = {}

@@ -28,7 +28,14 @@ from kraftcheck.reference.clients.promises import (
 from kraftcheck.traces.checkers import log, models, search
 from kraftcheck.traces.checkers.assessment import Part, Report, assess, name_of, together, worst
 from kraftcheck.traces.checkers.atomicity import judged
-from kraftcheck.traces.checkers.columns import Flags, Ints, batches_of, indices, pairs
+from kraftcheck.traces.checkers.columns import (
+    Flags,
+    Ints,
+    batches_of,
+    indices,
+    pairs,
+    starts_told,
+)
 from kraftcheck.traces.checkers.coordinated import group_log
 from kraftcheck.traces.checkers.findings import Across, Broken
 from kraftcheck.traces.checkers.groups import judged as rebalanced
@@ -36,13 +43,7 @@ from kraftcheck.traces.checkers.members import Members, members_of
 from kraftcheck.traces.checkers.refusals import Limits, refusals
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.settled import ended_once, in_steps, proven, settled
-from kraftcheck.traces.checkers.shares import (
-    as_fetches,
-    earliest_in,
-    judged as of_shares,
-    sent_in,
-    shares_of,
-)
+from kraftcheck.traces.checkers.shares import as_fetches, judged as of_shares, sent_in, shares_of
 from kraftcheck.traces.checkers.transactions import Transactions, transactions_of
 from kraftcheck.traces.checkers.verdict import HOLDS, Verdict
 from kraftcheck.traces.grouplog import Entry
@@ -157,7 +158,7 @@ def check_log(
         among = _of_groups(members, promise, configuration, unit, level, groups, real_time)
         report = _with(report, among, len(members.spans.place))
     if sharing is not None:
-        sharing = sharing._replace(sent=sent_in(once, logs), earliest=earliest_in(once))
+        sharing = sharing._replace(sent=sent_in(once, logs), earliest=starts_told(once))
         among = of_shares(
             *(sharing, promise, configuration, unit),
             level=level,

@@ -44,6 +44,7 @@ from kraftcheck.traces.rows import (
     Ints as Ints,
     Rows,
     Words,
+    begins,
     places_of,
     rows_of,
     taken,
@@ -240,6 +241,15 @@ def ends_of(rows: Rows) -> Ints:
     return np.where(outcomes(rows) == MAY, NEVER, rows.completed)
 
 
+def starts_told(rows: Rows) -> dict[str | None, int]:
+    """The largest start of each log that a client was told."""
+    found: dict[str | None, int] = {}
+    for row in indices(rows.f.are("earliest") & (rows.end != NULL)).tolist():
+        key = rows.key.word(row)
+        found[key] = max(found.get(key, 0), int(rows.end[row]))
+    return found
+
+
 def _batch_of(rows: Rows) -> LogBatch:
     at = indices(rows.f.any_of(LOG_OPERATIONS))
     if not len(at):
@@ -361,7 +371,7 @@ def _sessions_of_fetches(rows: Rows, fetches: Ints) -> tuple[Ints, Flags]:
     is_reset = np.arange(len(every)) >= len(fetches)
     is_callback = is_reset & (np.arange(len(every)) < len(fetches) + len(called))
     order = np.lexsort((every, by))
-    new = np.concatenate(([True], by[order][1:] != by[order][:-1]))[: len(order)]
+    new = begins(by[order])
     numbers = np.cumsum(new | is_reset[order])
     following = np.concatenate((~new[1:] & is_callback[order][1:], [False]))[: len(order)]
     completed = rows.completed[every[order]]
@@ -381,7 +391,7 @@ def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
     at = indices(rows.f.any_of(("assign", "subscribe", "crash")))
     if not len(at):
         return at, at
-    example = {pair: row for pair, row in zip(who[fetches].tolist(), fetches.tolist(), strict=True)}
+    example = dict(zip(who[fetches].tolist(), fetches.tolist(), strict=True))
     of_process: dict[int, list[int]] = {}
     for pair, row in sorted(example.items()):
         of_process.setdefault(int(rows.process[row]), []).append(pair)
@@ -391,9 +401,8 @@ def _resets(rows: Rows, who: Ints, fetches: Ints) -> tuple[Ints, Ints]:
         forgets = rows.f.word(row) == "crash" or rows.answered[row]
         named = [each for each in (row, *more) if rows.key.codes[each] != NULL]
         kept = set() if forgets else {int(who[each]) for each in named}
-        for pair in of_process.get(int(rows.process[row]), ()):
-            if pair not in kept:
-                found.append((row, pair))
+        mine = of_process.get(int(rows.process[row]), ())
+        found += [(row, pair) for pair in mine if pair not in kept]
     rows_of = np.array(found, np.int64).reshape(len(found), 2)
     return rows_of[:, 0], rows_of[:, 1]
 

@@ -116,7 +116,7 @@ class _Builder:
         elif entry.what == "epoch":
             self._begins(entry)
         if entry.what == "generation":
-            self._goes_back(at, entry)
+            self._goes_back(entry)
         elif entry.what in ("member", "committed"):
             self._left.pop(entry.group, None)
         if entry.what == "member":
@@ -172,7 +172,7 @@ class _Builder:
         for key in sorted(keys):
             self._end(at, group, member, key, GAVE_UP)
 
-    def _goes_back(self, at: int, entry: Entry) -> None:
+    def _goes_back(self, entry: Entry) -> None:
         """Follow a group that goes back to the classic protocol.
 
         One batch takes its members out of the one form of the log and puts them into the other:

@@ -31,6 +31,7 @@ from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indi
 from kraftcheck.traces.checkers.findings import Broken, Evidence
 from kraftcheck.traces.checkers.transactions import COMMITTED, NONE, Transactions
 from kraftcheck.traces.checkers.verdict import shown
+from kraftcheck.traces.rows import begins
 
 
 class Fates(NamedTuple):
@@ -77,12 +78,10 @@ def fates_of(t: Transactions, *, complete: bool = False, replaced: bool = False)
     # One row for each record, and how many fetches showed it.
     order = np.lexsort((poll, offset, send))
     send, offset, poll = send[order], offset[order], poll[order]
-    fresh = np.ones(len(send), bool)
-    fresh[1:] = (send[1:] != send[:-1]) | (offset[1:] != offset[:-1])
-    again = np.zeros(len(send), bool)
-    again[1:] = ~fresh[1:] & (poll[1:] == poll[:-1])
+    fresh = begins(send, offset)
     record = np.cumsum(fresh) - 1
-    count = np.bincount(record[(poll != NONE) & ~again], minlength=int(fresh.sum()))
+    counts = (poll != NONE) & begins(send, offset, poll)
+    count = np.bincount(record[counts], minlength=int(fresh.sum()))
     send, offset = send[fresh], offset[fresh]
     passed = _covered(t, t.sends.partition[send], offset) > count
     unread = t.sends.written & (t.sends.transaction != NONE)

@@ -21,6 +21,7 @@ costs level 7 only: delivery is judged apart from order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -64,32 +65,14 @@ class Levels(NamedTuple):
 
 def levels_of(judgement: Judgement) -> Levels:
     """The level of each segment."""
-    records = judgement.weaker
-    segments = records.batch.segments
-    held = np.full(segments, int(Level.LINEARIZABLE), np.int64)
+    held = np.full(judgement.batch.segments, int(Level.LINEARIZABLE), np.int64)
     rejected = judgement.verdicts == BROKEN
-    caps = [(rejected, Level.REGULAR_SESSIONS)]
     if rejected.any():
-        appends = scans.scan(records, reads_begin=False, reads_end=False)
-        reads = scans.scan(records, reads_begin=False, reads_end=True)
-        own = judgement.sessions
-        lowest = own.lowest
-        caps += [
-            (_missed(records, appends), Level.BOUNDED_STALENESS),
-            (_future(records, reads), Level.ORDERED_SEQUENTIAL),
-            (_unfilled(records, reads, lowest), Level.ORDERED_SEQUENTIAL),
-            (_disordered(records, appends), Level.SEQUENTIAL),
-            (_unfilled(records, appends, lowest), Level.SEQUENTIAL),
-            (_flags(own.segment, segments), Level.DURABLE_PREFIX),
-            (_unfilled(records, _timeless(records), lowest), Level.DURABLE_PREFIX),
-            (_unfilled(records, _timeless(records), None), Level.DIVERGENT),
-            (records.overfull, Level.DIVERGENT),
-            *((_unplaced(records, laws), cap) for laws, cap in _UNPLACED),
-        ]
-        caps += [(_flags(clash.segment, segments), Level(clash.level)) for clash in records.clashes]
-    for broken, cap in caps:
+        held[rejected] = int(Level.REGULAR_SESSIONS)
+        for broken, cap in _caps(judgement):
+            held[broken] = np.minimum(held[broken], int(cap))
         # Whoever is linearizable holds every level, however its processes' clocks touch.
-        held[broken & rejected] = np.minimum(held[broken & rejected], int(cap))
+        held[~rejected] = int(Level.LINEARIZABLE)
     return Levels(held, _exact(judgement, held))
 
 
@@ -100,19 +83,30 @@ def _exact(judgement: Judgement, held: Ints) -> Flags:
     return found
 
 
-def _flags(segment: Ints, segments: int) -> Flags:
-    found = np.zeros(segments, bool)
-    found[segment] = True
-    return found
-
-
 # -- What breaks a level
 
 
-def _missed(records: Records, appends: Scan) -> Flags:
-    """Level 6: a read began after a record had been acknowledged that it misses."""
-    stale = records.r_begin > _present(records, appends)
-    return _flags(records.batch.reads.segment[stale], records.batch.segments)
+def _caps(judgement: Judgement) -> Iterator[tuple[Ints, int]]:
+    """Segments with something that breaks a level, and the level that they have at most."""
+    records, own = judgement.weaker, judgement.sessions
+    segment, lowest = records.batch.reads.segment, own.lowest
+    appends = scans.scan(records, reads_begin=False, reads_end=False)
+    reads = scans.scan(records, reads_begin=False, reads_end=True)
+    timeless = _timeless(records)
+    # A read began after a record had been acknowledged that it misses.
+    yield segment[records.r_begin > _present(records, appends)], Level.BOUNDED_STALENESS
+    yield segment[scans.future_reads(records, reads)], Level.ORDERED_SEQUENTIAL
+    yield scans.unfilled(records, reads, lowest).segments, Level.ORDERED_SEQUENTIAL
+    yield records.segment_of(scans.late_slots(records, appends)), Level.SEQUENTIAL
+    yield scans.unfilled(records, appends, lowest).segments, Level.SEQUENTIAL
+    yield own.segment, Level.DURABLE_PREFIX
+    yield scans.unfilled(records, timeless, lowest).segments, Level.DURABLE_PREFIX
+    yield scans.unfilled(records, timeless).segments, Level.DIVERGENT
+    yield np.flatnonzero(records.overfull), Level.DIVERGENT
+    for laws, cap in _UNPLACED:
+        yield unplaced(records, laws)[1], cap
+    for clash in records.clashes:
+        yield clash.segment, clash.level
 
 
 def _present(records: Records, found: Scan) -> Ints:
@@ -121,21 +115,6 @@ def _present(records: Records, found: Scan) -> Ints:
     ends = records.base[reads.segment + 1]
     inside = records.high < ends
     return np.where(inside, found.latest[np.where(inside, records.high, 0)], ENDLESS)
-
-
-def _future(records: Records, found: Scan) -> Flags:
-    rows = scans.future_reads(records, found)
-    return _flags(records.batch.reads.segment[rows], records.batch.segments)
-
-
-def _disordered(records: Records, found: Scan) -> Flags:
-    slots = scans.late_slots(records, found)
-    return _flags(records.segment_of(slots), records.batch.segments)
-
-
-def _unfilled(records: Records, found: Scan, lowest: Ints | None) -> Flags:
-    holes = scans.unfilled(records, found, lowest)
-    return _flags(holes.segments, records.batch.segments)
 
 
 _UNPLACED: Final = (
@@ -147,11 +126,6 @@ _UNPLACED: Final = (
 """An append that has no place under these laws leaves that level at most. Below, there is always
 room at the end of the log.
 """
-
-
-def _unplaced(records: Records, laws: Laws) -> Flags:
-    _, segments = unplaced(records, laws)
-    return _flags(segments, records.batch.segments)
 
 
 def _timeless(records: Records) -> Scan:
@@ -194,7 +168,7 @@ def staleness(judgement: Judgement) -> Staleness:
     high = records.high[rows]
     inside = high < ends[rows]
     latest = judgement.scan.latest
-    present = np.where(inside, latest[np.where(inside, high, 0)], ENDLESS)
+    present = _present(records, judgement.scan)[rows]
     # Times are doubled, and completions odd.
     lag = np.where(present < records.r_begin[rows], (records.r_begin[rows] - present + 1) // 2, 0)
     reached = np.searchsorted(latest, records.r_begin[rows], side="left")

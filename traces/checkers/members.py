@@ -43,7 +43,7 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
-from kraftcheck.traces.rows import NULL, OFFSETS, Rows, history_of, rows_of
+from kraftcheck.traces.rows import NULL, OFFSETS, Rows, begins, history_of, rows_of
 
 RARE: Final = (*CALLBACKS, "leave", "crash", "subscribe", "send-offsets", "end", "committed")
 """Verbs of what is taken one by one."""
@@ -199,14 +199,10 @@ def members_of(history: History | Rows) -> Members | None:
         *(place[c], rows.process[c], rows.offset[c], rows.invoked[c], ends[c]),
         *(span[is_commit], rows.number[c], marks[rows.mark.codes[c]]),
     )
-    commits = Commits(*map(_joined, found.commits, committed))
+    commits = Commits(*map(np.concatenate, zip(found.commits, committed, strict=True)))
     processed = Processed(place[p], span[~is_commit], rows.offset[p], rows.number[p])
     polled = _polled(rows, polls, place, spans, ends)
     return found._replace(commits=commits, processed=processed, polled=polled)
-
-
-def _joined(one: Ints, other: Ints) -> Ints:
-    return np.concatenate((one, other))
 
 
 # -- One by one
@@ -427,12 +423,10 @@ def _records(rows: Rows, builder: _Builder) -> tuple[Ints, Ints]:
     width = int(at.max(initial=0)) + 1
     if width * (int(of.max(initial=0)) + 1) >= 1 << 62:
         order = np.lexsort((at, of))
-        of, at = of[order], at[order]
-        new = np.concatenate(([True], (of[1:] != of[:-1]) | (at[1:] != at[:-1])))[: len(of)]
+        new = order[begins(of[order], at[order])]
         return of[new], at[new]
-    both = np.sort(of * width + at)
-    new = np.concatenate(([True], both[1:] != both[:-1]))[: len(both)]
-    return both[new] // width, both[new] % width
+    both = np.unique(of * width + at)
+    return both // width, both % width
 
 
 def _polled(rows: Rows, polls: Ints, place: Ints, spans: _Spans, ends: Ints) -> Polled:

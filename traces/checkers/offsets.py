@@ -19,6 +19,7 @@ import numpy as np
 
 from kraftcheck.traces.checkers.columns import NEVER, UNKNOWN, Flags, Ints, indices
 from kraftcheck.traces.checkers.members import Members
+from kraftcheck.traces.rows import places_within
 
 _BEFORE: Final = -(1 << 62)
 PAIRS_MAX: Final = 1 << 20
@@ -128,10 +129,10 @@ def _by_answered(
         live = (answered[commit] >= since[read]) & (c.place[row] == reads.place[read])
         read, row = read[live], row[live]
         _note(found, reads, read, c.offset[row])
-    _known(m, order, reads, last, found)
+    _known(m, order, reads, found)
 
 
-def _known(m: Members, order: Ints, reads: Reads, last: Ints, found: Justified) -> None:
+def _known(m: Members, order: Ints, reads: Reads, found: Justified) -> None:
     """Whether what was told had been committed before, though it is replaced since."""
     c = m.commits
     order = order[np.lexsort((c.invoked[order], c.offset[order], c.place[order]))]
@@ -190,8 +191,7 @@ def _pairs(first: Ints, last: Ints) -> Iterator[tuple[Ints, Ints]]:
         end = max(begin + 1, int(np.searchsorted(ends, before + PAIRS_MAX, side="right")))
         some = counts[begin:end]
         rows = np.repeat(np.arange(begin, end), some)
-        inside = np.arange(len(rows)) - np.repeat(np.cumsum(some) - some, some)
-        yield rows, first[rows] + inside
+        yield rows, first[rows] + places_within(some)
         begin = end
 
 

@@ -31,6 +31,7 @@ from kraftcheck.traces.checkers.segments import (
     rows_of,
     shifted_times,
 )
+from kraftcheck.traces.rows import begins
 
 TAKEN: Final = -3
 """The owner of a slot that holds whatever was there below an end that was told."""
@@ -167,9 +168,7 @@ class Owners:
             ]
         )
         pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-        new = np.ones(len(pairs), bool)
-        new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-        self.kept = pairs[new]
+        self.kept = pairs[begins(*pairs.T)]
         self.distinct, rank = np.unique(self.kept[:, 1], return_inverse=True)
         self.keys = self.kept[:, 0] * (len(self.distinct) + 1) + rank.reshape(-1)
         counts = np.bincount(self.kept[:, 0], minlength=self.batch.segments)
@@ -250,8 +249,7 @@ class Owners:
             return
         at = at[np.argsort(self.e_slot[at], kind="stable")]
         slot = self.e_slot[at]
-        first = np.ones(len(at), bool)
-        first[1:] = slot[1:] != slot[:-1]
+        first = begins(slot)
         leader = at[first][np.cumsum(first) - 1]
         wrong = self.e_value[at] != self.e_value[leader]
         if wrong.any():

@@ -38,12 +38,7 @@ _OF_ORDERLY: Final = {
     REMOVED: "zombie-overlap",
     None: "overlap",
 }
-_OF_LOST: Final = {
-    GAVE_UP: "double-ownership",
-    UNASKED: "double-ownership",
-    REMOVED: "zombie-overlap",
-    None: "zombie-overlap",
-}
+_OF_LOST: Final = _OF_ORDERLY | {None: "zombie-overlap"}
 """By what the log says of the first member, where it gave the partition up and where it did not."""
 _BEFORE: Final = -(1 << 62)
 """Before all times."""

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.traces.checkers.verdict import (
+    CERTIFICATES_MAX,
     HOLDS,
     UNKNOWN,
     VIOLATED,
@@ -30,8 +32,6 @@ from kraftcheck.traces.checkers.verdict import (
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK, History, HistoryError, Operation
 from kraftcheck.traces.values import Map, Real
 
-CERTIFICATES_MAX: Final = 20
-"""Certificates of one anomaly that are kept; all are counted."""
 LATEST: Final = 1 << 62
 
 
@@ -43,6 +43,10 @@ class PropertyAnomaly(NamedTuple):
     sentence: str
 
 
+Found = tuple[list[PropertyAnomaly], str | None]
+"""What is found, and why nothing can be said, or None."""
+
+
 class Property(NamedTuple):
     """What is asked of a history of some operations."""
 
@@ -50,10 +54,8 @@ class Property(NamedTuple):
     """The `f` of its operations."""
     anomalies: Mapping[str, str]
     """By name, what each is; those of `allowed` count only where linearizability is asked for."""
-    find: Callable[[Sequence[Operation], Any], tuple[list[PropertyAnomaly], str | None]]
-    """Of the operations of one object and the total (of the bank), what is found, and why nothing
-    can be said, or None.
-    """
+    find: Callable[[Sequence[Operation], Any], Found]
+    """Of the operations of one object and the total (of the bank)."""
     allowed: frozenset[str] = frozenset()
 
 
@@ -119,9 +121,7 @@ def _answered(operations: Sequence[Operation], *verbs: str) -> list[Operation]:
 # -- bank
 
 
-def _bank(
-    operations: Sequence[Operation], total: Any, *, negative: bool = False
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _bank(operations: Sequence[Operation], total: Any, *, negative: bool = False) -> Found:
     """Of reads of all accounts. Where nobody says the total, it is that of the first read."""
     found: list[PropertyAnomaly] = []
     first: Operation | None = None
@@ -156,12 +156,6 @@ def _bank(
     return found, "one read, and nobody says the total (--initial)" if alone else None
 
 
-def _overdrawn(
-    operations: Sequence[Operation], total: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
-    return _bank(operations, total, negative=True)
-
-
 # -- set-full
 
 
@@ -174,9 +168,7 @@ class _Element(NamedTuple):
     absent: Operation | None
 
 
-def _set_full(
-    operations: Sequence[Operation], start: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _set_full(operations: Sequence[Operation], start: Any) -> Found:
     adds: dict[Any, Operation] = {}
     for each in operations:
         if each.f == "add":
@@ -261,9 +253,7 @@ def _elements(
 # -- unique-ids
 
 
-def _unique_ids(
-    operations: Sequence[Operation], start: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _unique_ids(operations: Sequence[Operation], start: Any) -> Found:
     first: dict[Any, Operation] = {}
     found = []
     generated = _answered(operations, "generate")
@@ -278,9 +268,7 @@ def _unique_ids(
 # -- total-queue
 
 
-def _total_queue(
-    operations: Sequence[Operation], start: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _total_queue(operations: Sequence[Operation], start: Any) -> Found:
     enqueues = [each for each in operations if each.f == "enqueue"]
     dequeues = _answered(operations, "dequeue")
     attempts = Counter(each.argument for each in enqueues if each.outcome != FAIL)
@@ -325,9 +313,7 @@ def _total_queue(
 # -- comments
 
 
-def _comments(
-    operations: Sequence[Operation], start: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _comments(operations: Sequence[Operation], start: Any) -> Found:
     writes = {each.argument: each for each in operations if each.f == "write"}
     acked = sorted(
         (each for each in writes.values() if each.outcome == OK and each.completed is not None),
@@ -359,9 +345,7 @@ def _comments(
 # -- sequential
 
 
-def _sequential(
-    operations: Sequence[Operation], start: Any
-) -> tuple[list[PropertyAnomaly], str | None]:
+def _sequential(operations: Sequence[Operation], start: Any) -> Found:
     """A write of a key inserts its subkeys in order; a read looks for each, the last one first.
 
     The answer is [key [subkey or nil, ...]], in the order of the reads.
@@ -399,7 +383,9 @@ _BANK: Final = {
 }
 PROPERTIES: Final[Mapping[str, Property]] = {
     "bank": Property(frozenset({"read", "transfer"}), _BANK, _bank),
-    "bank-negative": Property(frozenset({"read", "transfer"}), _BANK, _overdrawn),
+    "bank-negative": Property(
+        frozenset({"read", "transfer"}), _BANK, partial(_bank, negative=True)
+    ),
     "set-full": Property(
         frozenset({"add", "read"}),
         {

@@ -123,18 +123,13 @@ def _search(compiled: Compiled, deadline: float | None, limits: Limits) -> Any:
     Narrow first: a linearization is most often found without going every way, and a violation
     mostly leaves few ways open. A narrow attempt that failed costs little beside the wide one.
     """
-    for width in (*WIDTHS, limits.configurations):
-        if width >= limits.configurations:
-            break
+    most = limits.configurations
+    for width in (*(each for each in WIDTHS if each < most), most):
         search = Search(compiled, width, deadline)
         result = search.run()
         if not isinstance(result, Failure) or not search.cut:
             return result
-    search = Search(compiled, limits.configurations, deadline)
-    result = search.run()
-    if isinstance(result, Failure) and search.cut:
-        raise Gave(f"more than {limits.configurations:,} configurations at one event")
-    return result
+    raise Gave(f"more than {most:,} configurations at one event")
 
 
 # -- Evidence of a violation

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from kraftcheck.traces.checkers.columns import NEVER, Ints, LogBatch, indices
+from kraftcheck.traces.rows import begins
 
 ENDLESS: Final = np.int64(NEVER)
 """Later than every time, after shifting too."""
@@ -52,10 +53,8 @@ def _ranks(times: Ints, segment: Ints) -> Ints:
     """Twice the ranks in their segment of times whose numbers are too large to shift."""
     segments = np.concatenate((segment, segment))
     order = np.lexsort((times, segments))
-    new = np.ones(len(order), bool)
-    new[1:] = times[order][1:] != times[order][:-1]
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.cumsum(new)
+    ranks[order] = np.cumsum(begins(times[order]))
     return 2 * ranks
 
 
@@ -100,10 +99,7 @@ def join(
     segments = np.concatenate((segment, other_segment))
     values = np.concatenate((value, other_value))
     order = np.lexsort((values, segments))
-    new = np.zeros(len(order), bool)
-    new[1:] = (values[order][1:] != values[order][:-1]) | (
-        segments[order][1:] != segments[order][:-1]
-    )
+    new = begins(values[order], segments[order])
     group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(new)
-    return group[: len(segment)], group[len(segment) :], int(new.sum()) + 1
+    group[order] = np.cumsum(new) - 1
+    return group[: len(segment)], group[len(segment) :], max(int(new.sum()), 1)

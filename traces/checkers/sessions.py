@@ -18,6 +18,7 @@ import numpy as np
 
 from kraftcheck.traces.checkers.columns import FAILED, LATEST, Ints, by_process
 from kraftcheck.traces.checkers.records import Records
+from kraftcheck.traces.rows import begins
 
 
 class Sessions(NamedTuple):
@@ -68,8 +69,8 @@ def in_order(segment: Ints, process: Ints, invoked: Ints, operation: Ints) -> In
     """The rows by segment and process, each of these in the order in which it invoked."""
     order = by_process(segment, process, operation)
     # Operations are numbered as they stand in the history, which is mostly this order.
-    same = (segment[order][1:] == segment[order][:-1]) & (process[order][1:] == process[order][:-1])
-    if (same & (invoked[order][1:] < invoked[order][:-1])).any():
+    same = ~begins(segment[order], process[order])
+    if (same[1:] & (invoked[order][1:] < invoked[order][:-1])).any():
         return np.lexsort((operation, invoked, process, segment))
     return order
 
@@ -108,15 +109,12 @@ def _running(segment: Ints, process: Ints, gains: Ints) -> tuple[Ints, Ints]:
     -1 where there is nothing yet, with the row itself.
     """
     rows = np.arange(len(gains))
-    new = np.ones(len(gains), bool)
-    new[1:] = (segment[1:] != segment[:-1]) | (process[1:] != process[:-1])
+    new = begins(segment, process)
     group = np.cumsum(new) - 1
     width = int(gains.max(initial=0)) + 2
     shifted = gains + group * width
     running = np.maximum.accumulate(shifted)
-    higher = np.ones(len(gains), bool)
-    higher[1:] = running[1:] > running[:-1]
-    reached = np.maximum.accumulate(np.where(higher, rows, 0))
+    reached = np.maximum.accumulate(np.where(begins(running), rows, 0))
     before, source = np.full(len(gains), -1, np.int64), rows.copy()
     before[1:] = running[:-1] - group[1:] * width
     before[new] = -1
@@ -126,8 +124,5 @@ def _running(segment: Ints, process: Ints, gains: Ints) -> tuple[Ints, Ints]:
 
 def _begin(segment: Ints, process: Ints, group: Ints) -> Ints:
     """Of each row, the first part of the operation that it is a part of."""
-    rows = np.arange(len(group))
-    part = np.zeros(len(group), bool)
-    part[1:] = (group[1:] == group[:-1]) & (group[1:] >= 0) & (process[1:] == process[:-1])
-    part[1:] &= segment[1:] == segment[:-1]
-    return np.maximum.accumulate(np.where(part, 0, rows))
+    first = begins(segment, process, group) | (group < 0)
+    return np.maximum.accumulate(np.where(first, np.arange(len(group)), 0))

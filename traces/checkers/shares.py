@@ -58,7 +58,7 @@ from kraftcheck.traces.history import (
     HistoryError,
     Operation,
 )
-from kraftcheck.traces.rows import NEVER, NULL, Rows, Words, places_of, rows_of
+from kraftcheck.traces.rows import NEVER, NULL, Rows, Words, begins, columns_at, places_of, rows_of
 
 SHARES: Final = {
     "acked-redelivered": "a record was delivered after its ACCEPT or REJECT had succeeded",
@@ -253,8 +253,7 @@ def _numbered(place: Ints, given: _Items, acks: _Items) -> tuple[tuple[Ints, Int
     where = place[np.concatenate((given.row, acks.row))]
     offset = np.concatenate((given.offset, acks.offset))
     order = np.lexsort((offset, where))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(where[order]) != 0) | (np.diff(offset[order]) != 0)
+    new = begins(where[order], offset[order])
     record = np.empty(len(order), np.int64)
     record[order] = np.cumsum(new) - 1
     return (record[: len(given.row)], record[len(given.row) :]), int(new.sum())
@@ -339,15 +338,6 @@ def sent_in(rows: Rows, settled: Rows) -> Sent:
     return Sent(key, settled.offset[at], since, settled.number[at])
 
 
-def earliest_in(rows: Rows) -> dict[str | None, int]:
-    """The largest start of each log that a client was told."""
-    found: dict[str | None, int] = {}
-    for row in indices(rows.f.are("earliest") & (rows.end != NULL)).tolist():
-        key = rows.key.word(row)
-        found[key] = max(found.get(key, 0), int(rows.end[row]))
-    return found
-
-
 @no_collection()
 def as_fetches(rows: Rows) -> Rows:
     """Replace the first poll that shows a record by a fetch of a process of its own.
@@ -363,12 +353,9 @@ def as_fetches(rows: Rows) -> Rows:
     place, counts = places_of(rows, polls)
     poll = np.repeat(polls, counts)
     values = rows.returned.take(pa.array(place)).dictionary_encode().indices.to_numpy()
-    order = np.lexsort((values, rows.offsets[place], rows.key.codes[poll]))
-    new = np.ones(len(order), np.bool_)
-    for each in (values, rows.offsets[place], rows.key.codes[poll]):
-        new[1:] &= each[order[1:]] == each[order[:-1]]
-    new[1:] = ~new[1:]
-    first = np.sort(order[new])
+    named = (values, rows.offsets[place], rows.key.codes[poll])
+    order = np.lexsort(named)
+    first = np.sort(order[begins(*(each[order] for each in named))])
     row = np.concatenate((kept, poll[first]))
     start = np.concatenate((rows.splits[kept], place[first]))
     length = np.concatenate((np.diff(rows.splits)[kept], np.ones(len(first), np.int64)))
@@ -377,11 +364,7 @@ def as_fetches(rows: Rows) -> Rows:
     fetched = indices(order >= len(kept))
     splits = np.concatenate(([0], np.cumsum(length)))
     places = np.repeat(start - splits[:-1], length) + np.arange(splits[-1])
-    columns: dict[str, Any] = {
-        name: column._replace(codes=column.codes[row]) if isinstance(column, Words) else column[row]
-        for name, column in rows._asdict().items()
-        if isinstance(column, (Words, np.ndarray)) and name not in ("splits", "offsets", "more")
-    }
+    columns = columns_at(rows, row)
     names = (*dict.fromkeys((*rows.f.names, "fetch")),)
     columns["f"] = Words(columns["f"].codes, names)
     columns["f"].codes[fetched] = names.index("fetch")
@@ -392,7 +375,6 @@ def as_fetches(rows: Rows) -> Rows:
     columns["answered"][fetched] = True
     return rows._replace(
         **columns,
-        value=rows.value.take(pa.array(row)),
         splits=splits,
         offsets=rows.offsets[places],
         returned=rows.returned.take(pa.array(places)),

@@ -22,6 +22,7 @@ from kraftcheck.traces.checkers.columns import (
     answered,
     flat,
     sessions_of,
+    starts_told,
     tabled,
     untold,
 )
@@ -194,7 +195,7 @@ class _Builder:
         self._sessions = {} if untold(rows) else sessions_of(rows)
         self._stood: dict[int, int] = {}
         self._grouped = _groups(operations)
-        self._starts = _starts(operations)
+        self._starts = starts_told(rows)
         self._open: dict[int, _Open] = {}
         self._by_process: dict[int, int] = {}
         self._of_group: dict[int, int] = {}
@@ -394,12 +395,3 @@ def _groups(operations: Sequence[Operation]) -> set[int]:
         if each.f == "append":
             appending.add(each.group)
     return {group for group in appending if sizes[group] > 1}
-
-
-def _starts(operations: Sequence[Operation]) -> dict[str | None, int]:
-    """The furthest start of each log that a client was told."""
-    found: dict[str | None, int] = {}
-    for each in operations:
-        if each.f == "earliest" and each.result is not None:
-            found[each.key] = max(found.get(each.key, 0), each.result)
-    return found

@@ -13,6 +13,8 @@ VIOLATED: Final = "violated"
 UNKNOWN: Final = "unknown"
 """Not decided: the time budget ran out, or the history does not say enough. Never a pass."""
 VERDICTS: Final = (HOLDS, VIOLATED, UNKNOWN)
+CERTIFICATES_MAX: Final = 20
+"""Certificates that are kept of one anomaly of transactions, or of a property; all are counted."""
 SHOWN_MAX: Final = 60
 """Characters of a value in a sentence."""
 

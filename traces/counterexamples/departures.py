@@ -10,32 +10,34 @@ messages, reason of being ignored) of its node, row and input, or none at all.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from kraftcheck.reference.bugs.catalog import handlers_for
 from kraftcheck.reference.kit.protocol import Handlers
+from kraftcheck.reference.protocols import AnyConstants
 from kraftcheck.reference.runner.run import Run, Taken
 from kraftcheck.reference.steered.moves import NodeStep
 from kraftcheck.traces.steps.symmetry import Step
 
+KEPT: Final = 1000
+"""Sets of constants under which the correct handlers are remembered."""
 
-class Departures:
-    """Finds departures, and remembers what the correct protocol does."""
 
-    def __init__(self) -> None:
-        self._correct: dict[Any, Handlers] = {}
+@lru_cache(KEPT)
+def correct_handlers(constants: AnyConstants) -> Handlers:
+    """What the correct protocol does under these constants."""
+    return handlers_for(None, constants)
 
-    def departures(self, run: Run) -> list[Step]:
-        """Each departure of a run of one protocol, once, in the order of first occurrences."""
-        constants = run.result.constants
-        correct = self._correct.get(constants)
-        if correct is None:
-            correct = self._correct[constants] = handlers_for(None, constants)
-        # Handlers are functions, so the same input to the same row is the same step.
-        seen: dict[tuple[int, Any, Any], Taken] = {}
-        for step in run.steps:
-            seen.setdefault((step.node, step.before, step.input), step)
-        return [_as_step(step) for step in seen.values() if departs(step, correct)]
+
+def departures(run: Run) -> list[Step]:
+    """Each departure of a run of one protocol, once, in the order of first occurrences."""
+    correct = correct_handlers(run.result.constants)
+    # Handlers are functions, so the same input to the same row is the same step.
+    seen: dict[tuple[int, Any, Any], Taken] = {}
+    for step in run.steps:
+        seen.setdefault((step.node, step.before, step.input), step)
+    return [_as_step(step) for step in seen.values() if departs(step, correct)]
 
 
 def departs(step: Taken | NodeStep, correct: Handlers) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kraftcheck.osutil.files import read_text
-from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.traces.counterexamples.readings import asked_with_of
 from tla_utils import Manifest, Model, ToolError
@@ -56,11 +55,10 @@ def _wrong(manifest: Manifest, model: Model, name: str, states: Sequence[State])
 
 
 def _properties(protocol: str) -> Sequence[Any]:
-    return next((own.properties or _of_world(own) for own in PROTOCOLS if own.name == protocol), ())
-
-
-def _of_world(protocol: Protocol) -> Sequence[Any]:
-    return protocol.world.properties if protocol.world is not None else ()
+    for own in PROTOCOLS:
+        if own.name == protocol:
+            return own.properties or (own.world.properties if own.world is not None else ())
+    return ()
 
 
 def protocol_of(manifest: Manifest, model: Model) -> str:

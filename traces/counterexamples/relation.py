@@ -17,13 +17,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from kraftcheck.reference.bugs.catalog import handlers_for
-from kraftcheck.reference.kit.protocol import Handlers
 from kraftcheck.reference.runner.scripted import Replayed, begin, replay
 from kraftcheck.reference.steered.failures import REJECTED, Failure, StepRejected
 from kraftcheck.reference.steered.moves import NodeStep
 from kraftcheck.reference.steered.scripts import Script
-from kraftcheck.traces.counterexamples.departures import departs
+from kraftcheck.traces.counterexamples.departures import correct_handlers, departs
 from kraftcheck.traces.counterexamples.moves import make_alike
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.jobs.steered import broken_promise
@@ -75,7 +73,6 @@ class Relation:
         self._bug = bug
         self._wanted, self._most = first, most
         self._known: dict[tuple[Any, int, Any, Any], Suspect | None] = {}
-        self._correct: dict[Any, Handlers] = {}
         self._waiting: list[_Waiting] = []
         self.classes: set[bytes] = set()
         """Of the steps that were met and are or will be judged."""
@@ -154,12 +151,8 @@ class Relation:
         return found
 
     def _suspect(self, step: NodeStep) -> Suspect | None:
-        if self._bug is not None:
-            correct = self._correct.get(step.constants)
-            if correct is None:
-                correct = self._correct[step.constants] = handlers_for(None, step.constants)
-            if not departs(step, correct):
-                return None
+        if self._bug is not None and not departs(step, correct_handlers(step.constants)):
+            return None
         taken = (step.before, step.input, step.after, step.sent, step.ignored)
         key = self._allowed.name(step.constants, Step(step.action, step.node, *taken))
         if key is not None:

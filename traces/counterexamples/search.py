@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
+from operator import ne
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -283,17 +284,10 @@ def find(starts: Iterable[Way], wanted: Essence, allowed: Allowed, limits: Limit
 
 def _missing(essence: Essence, wanted: Essence) -> int:
     """How many parts are not yet as wanted: at least so many moves are left."""
-    return sum(map(_differ, essence, wanted))
-
-
-def _differ(one: Hashable, other: Hashable) -> bool:
-    return one != other
+    return sum(map(ne, essence, wanted))
 
 
 def _is_beside(essence: Essence, wanted: Essence, fixed: Iterable[bool]) -> bool:
     """Whether a part changed that TLC's step leaves alone."""
-    return any(map(_strays, essence, wanted, fixed))
-
-
-def _strays(now: Hashable, goal: Hashable, fixed: bool) -> bool:
-    return fixed and now != goal
+    parts = zip(essence, wanted, fixed, strict=True)
+    return any(stays and now != goal for now, goal, stays in parts)

@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from kraftcheck.reference.protocols import kind_named
-from kraftcheck.specs import SPECS
 from kraftcheck.traces.foreign.profiles import Profile, less_one, part_for, under
 from kraftcheck.traces.foreign.provenance import (
     Senders,
@@ -43,8 +41,6 @@ MOST_EXPLAINED = 50
 
 def judge_batch(
     trace: ForeignTrace,
-    options: CheckOptions = CHECK,
-    specs: Path = SPECS,
     profile: Profile | None = None,
     asked: Sequence[ForeignStep] | None = None,
 ) -> ForeignVerdict:
@@ -59,10 +55,8 @@ def judge_batch(
     assert trace.full, "partial rows are for chain.py"
     senders = Senders(trace)
     steps = trace.steps if asked is None else asked
-    judged = judge_steps(trace, steps, options, specs, profile)
-    rejections = [
-        each for bench, refused in judged.refused for each in _explained(refused, bench, options)
-    ]
+    judged = judge_steps(trace, steps, profile)
+    rejections = [each for bench, refused in judged.refused for each in _explained(refused, bench)]
     return ForeignVerdict(
         mode="batch",
         producer=trace.producer,
@@ -106,11 +100,7 @@ class JudgedSteps(NamedTuple):
 
 
 def judge_steps(
-    trace: ForeignTrace,
-    steps: Sequence[ForeignStep],
-    options: CheckOptions = CHECK,
-    specs: Path = SPECS,
-    profile: Profile | None = None,
+    trace: ForeignTrace, steps: Sequence[ForeignStep], profile: Profile | None = None
 ) -> JudgedSteps:
     """Judges some steps of a trace; a node's first step with the row that it begins in.
 
@@ -125,8 +115,8 @@ def judge_steps(
         by_kind[kind].append((step, as_columns(step)))
     found = JudgedSteps([], [], 0, 0, 0.0)
     for name, judged in sorted(by_kind.items()):
-        bench = under(profile, step_frame(kind_named(name), trace.constants, specs), specs)
-        report = _report(bench, [columns for _, columns in judged], options)
+        bench = under(profile, step_frame(kind_named(name), trace.constants))
+        report = _report(bench, [columns for _, columns in judged])
         doubts = [
             Doubt(judged[n][0].line, report.verdicts[n].reason) for n in report.numbers("unknown")
         ]
@@ -142,11 +132,7 @@ def judge_steps(
 
 
 def needed_entries(
-    trace: ForeignTrace,
-    steps: Sequence[ForeignStep],
-    profile: Profile,
-    options: CheckOptions = CHECK,
-    specs: Path = SPECS,
+    trace: ForeignTrace, steps: Sequence[ForeignStep], profile: Profile
 ) -> dict[str, set[int]]:
     """Of each entry of a profile, the lines of these steps that are refused without it.
 
@@ -158,17 +144,17 @@ def needed_entries(
         by_kind[trace.kind(step).name].append(step)
     for name, judged in sorted(by_kind.items()):
         kind = kind_named(name)
-        part = part_for(profile, step_frame(kind, trace.constants, specs))
+        part = part_for(profile, step_frame(kind, trace.constants))
         if part is None or not part.entries:
             continue
         # One more than entries: with a single one, `shared_frame` has no `given`.
-        frame = shared_frame(kind, [trace.constants] * (len(part.entries) + 1), specs)
+        frame = shared_frame(kind, [trace.constants] * (len(part.entries) + 1))
         asked = [
             (entry.name, step, {**as_columns(step), "given": number})
             for number, entry in enumerate(part.entries, 1)
             for step in judged
         ]
-        report = _report(less_one(part, frame, specs), [each[2] for each in asked], options)
+        report = _report(less_one(part, frame), [each[2] for each in asked])
         for number in report.numbers("rejected"):
             entry, step, _ = asked[number]
             needed[entry].add(step.line)
@@ -183,14 +169,12 @@ def _first_lines(trace: ForeignTrace) -> set[int]:
     return {*first.values()}
 
 
-def _report(
-    bench: StepFrame, steps: Sequence[dict[str, Value]], options: CheckOptions
-) -> StepReport:
+def _report(bench: StepFrame, steps: Sequence[dict[str, Value]]) -> StepReport:
     """TLC's report on steps, after canaries were planted among those that differ."""
     rows = Batch(StepTable.from_steps(steps)).row_of_step
     differing = dict(zip(rows, steps, strict=True))
     asked, canary = planted_among([*differing.values()], spoiled)
-    report = report_among(bench, StepTable.from_steps(asked), canary, options)
+    report = report_among(bench, StepTable.from_steps(asked), canary, CHECK)
     verdicts = dict(zip(differing, report.verdicts, strict=True))
     return replace(report, verdicts=[verdicts[row] for row in rows], distinct=len(differing))
 
@@ -210,27 +194,18 @@ def as_columns(step: ForeignStep) -> dict[str, Value]:
 
 
 def _first_row(step: ForeignStep) -> dict[str, Value]:
-    row = Record(dict(step.before))
-    sent: Value = frozenset[Value]()
-    return {
-        "action": INIT,
-        "node": step.node,
-        "before": row,
-        "input": INIT_INPUT,
-        "after": row,
-        "sent": sent,
-        "ignored": "",
-    }
+    """The step that puts the node into the row in which it begins."""
+    columns = as_columns(step)
+    made: dict[str, Value] = {"action": INIT, "input": INIT_INPUT, "after": columns["before"]}
+    return columns | made | {"sent": frozenset[Value](), "ignored": ""}
 
 
 def _explained(
-    rejected: Sequence[tuple[ForeignStep, dict[str, Value]]],
-    bench: StepFrame,
-    options: CheckOptions,
+    rejected: Sequence[tuple[ForeignStep, dict[str, Value]]], bench: StepFrame
 ) -> list[Rejection]:
     """The rejected steps, those that come first with what the spec would have allowed."""
     asked = [columns for _, columns in rejected[:MOST_EXPLAINED]]
-    told = diagnose(bench, asked, options=options) if asked else []
+    told = diagnose(bench, asked, options=CHECK) if asked else []
     lines = [list(diagnosis.lines) for diagnosis in told]
     lines += [["not explained: too many others were rejected"]] * (len(rejected) - len(lines))
     return [

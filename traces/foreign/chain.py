@@ -69,16 +69,14 @@ class _Chain:
         return self.done and self.accepted == len(self.lines)
 
 
-def judge_chains(
-    trace: ForeignTrace, options: CheckOptions = CHECK, specs: Path = SPECS
-) -> ForeignVerdict:
+def judge_chains(trace: ForeignTrace, specs: Path = SPECS) -> ForeignVerdict:
     """Judges a trace, whose rows may be partial.
 
     Raises ToolError for a TLC that cannot be used, or whose report does not add up.
     """
     senders = Senders(trace)
     chains = _chains(trace, senders)
-    session = _Session(trace, options, specs)
+    session = _Session(trace, specs)
     for group in _groups(chains):
         session.judge(group)
     rejections = [chain.rejection for chain in chains if chain.rejection is not None]
@@ -167,9 +165,8 @@ def _groups(chains: Sequence[_Chain]) -> Iterator[list[_Chain]]:
 class _Session:
     """Runs TLC on groups of chains, and keeps the account of what that cost."""
 
-    def __init__(self, trace: ForeignTrace, options: CheckOptions, specs: Path) -> None:
+    def __init__(self, trace: ForeignTrace, specs: Path) -> None:
         self.trace = trace
-        self.options = options
         self.specs = specs
         self.logged: Mapping[str, Value] = logged_values(trace)
         self.runs = 0
@@ -179,7 +176,7 @@ class _Session:
     def judge(self, group: list[_Chain]) -> None:
         """Enters what became of each chain of the group."""
         search = self._search(group)
-        found = run_search(search, self.options)
+        found = run_search(search, CHECK)
         self.runs += 1
         self.cpu_seconds += found.cpu_seconds
         if found.error and len(group) > 1:
@@ -221,7 +218,7 @@ class _Session:
 
     def _explain(self, rejected: list[_Chain]) -> None:
         search = self._search(rejected)
-        told, seconds = narrate(search, [chain.accepted for chain in rejected], self.options)
+        told, seconds = narrate(search, [chain.accepted for chain in rejected], CHECK)
         self.runs += 1
         self.cpu_seconds += seconds
         for chain, lines in zip(rejected, told, strict=True):

@@ -68,30 +68,23 @@ def logged_values(trace: ForeignTrace) -> dict[str, Value]:
     values one that is new as well.
     """
     found: dict[str, set[Value]] = {}
-    epochs: set[Value] = set()
-    offsets: set[Value] = set()
-    versions: set[Value] = set()
-    values: set[int] = set()
+    epochs, offsets, versions, values = (set[int]() for _ in range(4))
+    pools = {
+        **dict.fromkeys(_EPOCHS, epochs),
+        **dict.fromkeys(_OFFSETS, offsets),
+        "partitionEpoch": versions,
+        "value": values,
+    }
     for step in trace.steps:
         inputs = [step.input] if step.input is not None else []
         for name, value in _members([*inputs, *(step.sent or ())]):
             found.setdefault(name, set()).add(value)
         for name, value in _members([step.before, step.after, *inputs, *(step.sent or ())]):
-            if isinstance(value, int) and not isinstance(value, bool):
-                if name in _EPOCHS:
-                    epochs.add(value)
-                elif name in _OFFSETS:
-                    offsets.add(value)
-                elif name == "partitionEpoch":
-                    versions.add(value)
-                elif name == "value":
-                    values.add(value)
-    pooled: dict[str, Value] = {name: frozenset(epochs) for name in sorted(_EPOCHS)}
-    pooled.update({name: frozenset(offsets) for name in sorted(_OFFSETS)})
-    pooled["partitionEpoch"] = frozenset(versions)
-    pooled.update({name: frozenset(found[name]) for name in _AS_LOGGED if name in found})
-    pooled["value"] = frozenset(values | {max(values, default=0) + 1})
-    return pooled
+            if name in pools and isinstance(value, int) and not isinstance(value, bool):
+                pools[name].add(value)
+    values.add(max(values, default=0) + 1)
+    pooled: dict[str, Value] = {name: frozenset(pool) for name, pool in pools.items()}
+    return pooled | {name: frozenset(found[name]) for name in _AS_LOGGED if name in found}
 
 
 def _members(parts: Sequence[Fields]) -> Iterator[tuple[str, Value]]:

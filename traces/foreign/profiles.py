@@ -10,6 +10,7 @@ Law of this file: what is asked for and not there is a ToolError that names it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -102,12 +103,14 @@ class Profile(msgspec.Struct, frozen=True):
 
     def less(self, *entries: str) -> Profile:
         """Without the entries of these names."""
+        kept = self.keeping(lambda each: each.name not in entries)
+        return msgspec.structs.replace(kept, name=f"{self.name} without {', '.join(entries)}")
+
+    def keeping(self, wanted: Callable[[Entry], bool]) -> Profile:
+        """With these of its entries."""
         put = msgspec.structs.replace
-        parts = tuple(
-            put(part, entries=tuple(each for each in part.entries if each.name not in entries))
-            for part in self.parts
-        )
-        return put(self, name=f"{self.name} without {', '.join(entries)}", parts=parts)
+        parts = tuple(put(p, entries=tuple(filter(wanted, p.entries))) for p in self.parts)
+        return put(self, parts=parts)
 
 
 def _number(version: str) -> list[int]:
@@ -155,26 +158,21 @@ def read_profile(name: str, specs: Path = SPECS) -> Profile:
     return Profile(name, tuple(parts))
 
 
-def departing(specs: Path = SPECS) -> set[str]:
+def departing() -> set[str]:
     """The protocols that profiles are about; of the others nothing is done otherwise."""
-    return {part.protocol for name in names(specs) for part in read_profile(name, specs).parts}
+    return {part.protocol for name in names() for part in read_profile(name).parts}
 
 
-def profile_of(version: str, protocol: str, specs: Path = SPECS) -> Profile | None:
+def profile_of(version: str, protocol: str) -> Profile | None:
     """Give the profile of a version such as 4.2.1 for a protocol, if there is one.
 
     It has the entries of this version.
     """
     short = ".".join(version.split(".")[:2])
-    for name in names(specs):
-        profile = read_profile(name, specs)
+    for name in names():
+        profile = read_profile(name)
         if any(short in part.versions for part in profile.for_protocol(protocol).parts):
-            put = msgspec.structs.replace
-            parts = tuple(
-                put(part, entries=tuple(each for each in part.entries if each.is_of(short)))
-                for part in profile.parts
-            )
-            return put(profile, parts=parts)
+            return profile.keeping(lambda each: each.is_of(short))
     return None
 
 

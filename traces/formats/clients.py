@@ -46,6 +46,7 @@ import msgspec
 
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import Event, Fields, record
+from kraftcheck.traces.formats.jsonlines import Placed
 from kraftcheck.traces.formats.text import head_lines, lines_of, read_text, shown
 from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError, Omissions
@@ -498,19 +499,6 @@ class _Known:
 # -- Events
 
 
-class _Placed(NamedTuple):
-    """An event, and where it belongs.
-
-    At one time, what begins comes before what ends, unless the same client has just ended
-    something.
-    """
-
-    time: int
-    after: int
-    line: int
-    form: dict[str, Any]
-
-
 def _events(path: str, known: _Known) -> Iterator[Event]:
     fields = Fields(path, colon=False)
     for each in sorted(_placed(known), key=lambda placed: placed[:3]):
@@ -518,7 +506,7 @@ def _events(path: str, known: _Known) -> Iterator[Event]:
         yield jsonlines.event(fields, path, each.line, form)
 
 
-def _placed(known: _Known) -> Iterator[_Placed]:
+def _placed(known: _Known) -> Iterator[Placed]:
     processes = count()
     lanes: dict[Who, list[tuple[float, int]]] = defaultdict(list)
     for append in sorted(known.appends(), key=lambda each: (each.begin, each.line)):
@@ -527,17 +515,17 @@ def _placed(known: _Known) -> Iterator[_Placed]:
         asked: dict[str, Any] = {"process": process, "f": "send", "value": sent}
         if append.thread is not None:
             asked["mark"] = "{}-{} of thread {}".format(*append.who, append.thread)
-        yield _Placed(append.begin, 0, append.line, {**asked, "type": "invoke"})
+        yield Placed(append.begin, 0, append.line, {**asked, "type": "invoke"})
         if append.end is not None:
             got = [["send", append.key, [append.offset, append.value]]]
             answered = asked if append.offset is None else {**asked, "value": got}
-            yield _Placed(append.end, 1, append.line, {**answered, "type": "ok"})
+            yield Placed(append.end, 1, append.line, {**answered, "type": "ok"})
     first = min(each.time for each in known.lines.clients.values())
     for key, values in known.unknown():
         for some in _batches(iter(values)):
             sent = [["send", key, value] for value in some]
             asked = {"process": next(processes), "f": "send", "value": sent}
-            yield _Placed(first, 0, 0, {**asked, "type": "invoke"})
+            yield Placed(first, 0, 0, {**asked, "type": "invoke"})
     for who, reads in known.lines.reads.items():
         yield from _polls(known, who, reads, next(processes))
 
@@ -559,7 +547,7 @@ def _lane(lanes: list[tuple[float, int]], append: _Append, processes: Iterator[i
 
 def _polls(
     known: _Known, who: Who, reads: Sequence[tuple[int, _Read]], process: int
-) -> Iterator[_Placed]:
+) -> Iterator[Placed]:
     """What was read at one time is of one poll, which began after the one before it."""
     begin, after = known.lines.clients[who].time, 0
     for end, poll in groupby(reads, key=lambda each: each[1].time):
@@ -573,8 +561,8 @@ def _polls(
                 for offset, name in each.records
             ]
         asked = {"process": process, "f": "poll", "value": [["poll"]]}
-        yield _Placed(begin, after, line, {**asked, "type": "invoke"})
+        yield Placed(begin, after, line, {**asked, "type": "invoke"})
         starts = {key: records[0][0] for key, records in got.items()}
         answer = {**asked, "type": "ok", "value": [["poll", got]], "from": starts}
-        yield _Placed(end, 1, line, answer)
+        yield Placed(end, 1, line, answer)
         begin, after = end, 2

@@ -34,8 +34,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kraftcheck.osutil.files import FILE_MAX, read_bytes
-from kraftcheck.traces.formats.text import TIMES, shown
+from kraftcheck.osutil.files import FILE_MAX
+from kraftcheck.traces.formats.text import TIMES, read_file, shown
 from kraftcheck.traces.formats.unpacked import refuse_large
 from kraftcheck.traces.history import (
     CALLBACKS,
@@ -55,6 +55,7 @@ from kraftcheck.traces.rows import (
     Ints,
     Rows,
     Words,
+    begins,
     history_of,
     numbered,
     rows_of as rows_of_operations,
@@ -92,10 +93,7 @@ def rows_of(path: Path) -> Rows:
     import pyarrow.parquet as pq
 
     source = str(path)
-    try:
-        data = read_bytes(path)
-    except OSError as error:
-        raise HistoryError(source, 0, error.strerror or str(error)) from None
+    data = read_file(path)
     try:
         _refuse_size(source, pq.read_metadata(pa.BufferReader(data)))
         refuse_large(source, data, pq.read_schema(pa.BufferReader(data)).names)
@@ -106,8 +104,8 @@ def rows_of(path: Path) -> Rows:
         why = shown(" ".join(str(error).split()), 120)
         raise HistoryError(source, 0, f"corrupt Parquet file of {len(data)} bytes: {why}") from None
     _refuse(rows)
-    new = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
-    return rows._replace(operation=np.cumsum(new) - 1, number=numbered(rows.operation, rows.f))
+    operation = np.cumsum(begins(rows.operation)) - 1
+    return rows._replace(operation=operation, number=numbered(rows.operation, rows.f))
 
 
 def _refuse_size(source: str, told: pq.FileMetaData) -> None:
@@ -247,7 +245,12 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
     answered = rows.outcome.are(OK)
     callback, offsets = rows.f.any_of(CALLBACKS), rows.f.any_of(OFFSETS)
     nothing = rows.value.is_null().to_numpy(zero_copy_only=False)
-    first = np.concatenate(([True], rows.operation[1:] != rows.operation[:-1]))
+    first = begins(rows.operation)
+    # What a row tells of its operation.
+    same = (
+        *(rows.process, rows.f.codes, rows.outcome.codes, invoked, completed),
+        *(rows.group.codes, rows.mark.codes, rows.isolation.codes),
+    )
     back = np.concatenate(([False], invoked[1:] < invoked[:-1]))
     numbers = np.concatenate(([False], rows.operation[1:] < rows.operation[:-1]))
     for flags, what in (
@@ -267,7 +270,7 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         (offsets & (rows.offset < 0), "no offset"),
         ((rows.offset < NULL) | (rows.to < NULL) | (rows.end < NULL), "an offset below 0"),
         (rows.offset > OFFSET_MAX, f"an offset beyond {OFFSET_MAX}, the last of a log"),
-        (~first & ~_alike(rows), "not as the row before, of the same operation"),
+        (~first & begins(*same), "not as the row before, of the same operation"),
     ):
         if flags.any():
             return int(np.flatnonzero(flags)[0]), what
@@ -279,17 +282,6 @@ def _first_wrong(rows: Rows) -> tuple[int, str] | None:
         what = f"an offset beyond {OFFSET_MAX}, the last of a log"
         return int(np.searchsorted(rows.splits, at, "right")) - 1, what
     return _open_call(rows, first, callback)
-
-
-def _alike(rows: Rows) -> NDArray[np.bool_]:
-    """Whether a row tells of its operation what the one before tells of its own."""
-    found = np.ones(len(rows.operation), np.bool_)
-    for column in (
-        *(rows.process, rows.f.codes, rows.outcome.codes, rows.invoked, rows.completed),
-        *(rows.group.codes, rows.mark.codes, rows.isolation.codes),
-    ):
-        found[1:] &= column[1:] == column[:-1]
-    return found
 
 
 def _open_call(

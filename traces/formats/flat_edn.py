@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kraftcheck.traces.rows import Ints
+from kraftcheck.traces.rows import Ints, begins
 
 Flags = NDArray[np.bool_]
 
@@ -214,7 +214,7 @@ def _marks(text: NDArray[np.uint8], kind: NDArray[np.uint8]) -> _Marks:
         mine = items[level == each]
         if each:
             parent = np.searchsorted(around, mine) - 1
-            first = np.flatnonzero(np.concatenate(([True], parent[1:] != parent[:-1])))
+            first = np.flatnonzero(begins(parent))
             count = np.diff(np.append(first, len(mine)))
             rank[mine] = np.arange(len(mine)) - np.repeat(first, count)
             of_map[mine] = is_map[around[parent]]
@@ -257,7 +257,7 @@ def _further(text: NDArray[np.uint8], marks: _Marks, is_key: Flags) -> Ints:
     letter = text[np.minimum(first + 1, len(text) - 1)]
     bit = np.int64(1) << key_number(letter, second, length)
     if len(of):
-        at = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
+        at = np.flatnonzero(begins(of))
         if (np.add.reduceat(bit, at) != np.bitwise_or.reduceat(bit, at)).any():
             raise Unusual
     more = is_key & (marks.depth > 1) & (marks.rank > 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -53,6 +53,19 @@ def event(fields: Fields, path: str, line: int, form: Any) -> Event:
             if type(form.get(name)) in _OTHERWISE:
                 form[name] = _fixed(path, line, form[name])
     return fields.event(line, form)
+
+
+class Placed(NamedTuple):
+    """An event as a map, and where it belongs: for formats that tell of no events.
+
+    At one time, what begins comes before what ends, unless the same client has just ended
+    something.
+    """
+
+    time: int
+    after: int
+    line: int
+    form: dict[str, Any]
 
 
 PARTS: Final = ("value", "from", "ends", "to", "key")

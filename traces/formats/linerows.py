@@ -11,9 +11,9 @@ Lines of EDN become lines of JSON before (flat_edn.py).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter, lt
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -48,7 +48,18 @@ from kraftcheck.traces.history import (
     SHARE_POLL,
     HistoryError,
 )
-from kraftcheck.traces.rows import NEVER, NULL, OFFSETS, Ints, Rows, Words, coded, numbered
+from kraftcheck.traces.rows import (
+    NEVER,
+    NULL,
+    OFFSETS,
+    Ints,
+    Rows,
+    Words,
+    begins,
+    coded,
+    numbered,
+    places_within,
+)
 from kraftcheck.traces.values import name
 
 Flags = NDArray[np.bool_]
@@ -503,7 +514,7 @@ class _Reader:
         opens = kinds[line] == KINDS["invoke"]
         step = np.where(opens, 1, -1)
         run = np.cumsum(step)
-        first = np.flatnonzero(np.concatenate(([True], process[1:] != process[:-1])))
+        first = np.flatnonzero(begins(process))
         before = np.repeat(run[first] - step[first], np.diff(np.append(first, len(line))))
         depth = run - before + ~opens
         _usual((depth >= 1).all())
@@ -547,34 +558,35 @@ class _Reader:
     # -- What each verb tells (log_parts.py)
 
     def _parts(self) -> list[_Part]:
+        readers: dict[str, Callable[[list[int]], _Part]] = {
+            "send": self._sends,
+            "poll": self._polls,
+            SHARE_POLL: self._share_polls,
+            ACKNOWLEDGE: self._acks,
+            "leave": self._leaves,
+            "committed": self._committed,
+            **dict.fromkeys(OFFSETS, self._progress),
+            **dict.fromkeys(ENDS, self._ends),
+            **{f: partial(self._of_partitions, f) for f in OWN},
+        }
         parts: list[_Part] = []
         verbs = self.of["verb"][self.begun]
         for f, number in self.numbers.get("f", {}).items():
             calls = np.flatnonzero(verbs == number).tolist()
-            if not calls:
-                continue
-            if f == "send":
-                parts.append(self._sends(calls))
-            elif f == "poll":
-                parts.append(self._polls(calls))
-            elif f == SHARE_POLL:
-                parts.append(self._share_polls(calls))
-            elif f == ACKNOWLEDGE:
-                parts.append(self._acks(calls))
-            elif f in OFFSETS:
-                parts.append(_progress(calls, self._decoded(_PROGRESS, self.begun, calls)))
-            elif f in OWN:
-                parts.append(self._of_partitions(f, calls))
-            elif f == "leave":
-                told = self._decoded(_OF_GROUP, self.begun, calls)
-                parts.append(_Part(calls, [None] * len(calls), [group for group, _ in told]))
-            elif f == "committed":
-                parts.append(self._committed(calls))
-            elif f in ENDS:
-                parts.append(self._ends(calls))
-            else:
-                raise Unusual
+            if calls:
+                _usual(f in readers)
+                parts.append(readers[f](calls))
         return parts
+
+    def _leaves(self, calls: list[int]) -> _Part:
+        told = self._decoded(_OF_GROUP, self.begun, calls)
+        return _Part(calls, [None] * len(calls), [group for group, _ in told])
+
+    def _progress(self, calls: list[int]) -> _Part:
+        """A row for each offset."""
+        told = self._decoded(_PROGRESS, self.begun, calls)
+        _usual(all(pairs for _, pairs in told))
+        return _by_offset(calls, told, 0)
 
     def _decoded(self, decoder: Any, at: Ints, calls: Sequence[int]) -> list[Any]:
         """The values of the lines that begin, or end, these calls."""
@@ -786,8 +798,7 @@ def _further(line: Any) -> int:
 def _moved(counts: Ints, order: Ints) -> Ints:
     """Where the records of rows are, when the rows come in that order."""
     of = counts[order]
-    first = np.repeat((np.cumsum(counts) - counts)[order], of)
-    places: Ints = first + np.arange(len(first)) - np.repeat(np.cumsum(of) - of, of)
+    places: Ints = np.repeat((np.cumsum(counts) - counts)[order], of) + places_within(of)
     return places
 
 
@@ -866,12 +877,6 @@ def _places(calls: list[int], raws: list[Raw]) -> dict[int, dict[str, Any]]:
             else:
                 _usual(offset >= 0)
     return {call: each for (call, _), (each,) in zip(there, found, strict=True)}
-
-
-def _progress(calls: list[int], told: list[Any]) -> _Part:
-    """A row for each offset."""
-    _usual(all(pairs for _, pairs in told))
-    return _by_offset(calls, told, 0)
 
 
 def _by_offset(calls: list[int], told: list[Any], least: int) -> _Part:

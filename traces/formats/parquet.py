@@ -19,7 +19,7 @@ import pyarrow as pa
 from kraftcheck.osutil.files import read_bytes
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import Event, Fields, record
-from kraftcheck.traces.formats.text import shown
+from kraftcheck.traces.formats.text import read_file, shown
 from kraftcheck.traces.formats.unpacked import ROWS, refuse_large
 from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError
@@ -41,10 +41,7 @@ COLUMNS: Final = {
 def read(path: Path) -> History:
     """Raises HistoryError: its line is the number of the row, from 1."""
     source = str(path)
-    try:
-        data = read_bytes(path)
-    except OSError as error:
-        raise HistoryError(source, 0, error.strerror or str(error)) from None
+    data = read_file(path)
     try:
         return history_of(source, NAME, record(source, _events(source, data)))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -25,6 +25,7 @@ import msgspec
 
 from kraftcheck.traces.formats import jsonlines
 from kraftcheck.traces.formats.events import Event, Fields, record
+from kraftcheck.traces.formats.jsonlines import Placed
 from kraftcheck.traces.formats.text import head_lines, lines_of, read_text, shown
 from kraftcheck.traces.formats.workloads import history_of
 from kraftcheck.traces.history import History, HistoryError
@@ -193,19 +194,6 @@ def _nanoseconds(path: str, line: int, time: Any) -> int | None:
 # -- Events
 
 
-class _PlacedEvent(NamedTuple):
-    """An event, and where it belongs.
-
-    Invocations come before completions of the same time, unless they are of a client that has just
-    completed.
-    """
-
-    time: int
-    after: int
-    line: int
-    form: dict[str, Any]
-
-
 def _events(path: str, rows: Sequence[Row]) -> Iterator[Event]:
     """Raises HistoryError: some rows have times and some have none."""
     timed = [row.time is not None for row in rows]
@@ -221,7 +209,7 @@ def _events(path: str, rows: Sequence[Row]) -> Iterator[Event]:
         yield jsonlines.event(fields, path, each.line, form)
 
 
-def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[_PlacedEvent]:
+def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[Placed]:
     first = min([*ends, *(row.sent for row in rows if row.sent is not None)])
     processes = iter(range(len(rows)))
     lanes: dict[Any, list[tuple[int, int]]] = defaultdict(list)
@@ -235,12 +223,12 @@ def _told(rows: Sequence[Row], ends: Sequence[int]) -> Iterator[_PlacedEvent]:
             next(processes) if row.sent is None else _lane(lanes[row.client], begin, end, processes)
         )
         asked = {"process": process, "f": "send", "value": [["send", row.key, row.value]]}
-        yield _PlacedEvent(begin, 0, row.line, {**asked, "type": "invoke"})
+        yield Placed(begin, 0, row.line, {**asked, "type": "invoke"})
         if row.offset is None:
-            yield _PlacedEvent(end, 1, row.line, {**asked, "type": "info", "error": row.error})
+            yield Placed(end, 1, row.line, {**asked, "type": "info", "error": row.error})
         else:
             got = [["send", row.key, [row.offset, row.value]]]
-            yield _PlacedEvent(end, 1, row.line, {**asked, "type": "ok", "value": got})
+            yield Placed(end, 1, row.line, {**asked, "type": "ok", "value": got})
     yield from _polls(polls, first, processes)
 
 
@@ -254,19 +242,17 @@ def _lane(lanes: list[tuple[int, int]], begin: int, end: int, processes: Iterato
 
 def _polls(
     polls: Mapping[tuple[Any, int], list[Row]], first: int, processes: Iterator[int]
-) -> Iterator[_PlacedEvent]:
+) -> Iterator[Placed]:
     """Records that a client got at one time are of one poll, which began after the last one."""
     clients: dict[Any, tuple[int, int]] = {}
     for (client, end), rows in sorted(polls.items(), key=lambda each: each[0][1]):
         process, begin = clients.get(client) or (next(processes), first)
         asked = {"process": process, "f": "poll"}
         after = 0 if client not in clients else 2
-        yield _PlacedEvent(
-            begin, after, rows[0].line, {**asked, "type": "invoke", "value": [["poll"]]}
-        )
+        yield Placed(begin, after, rows[0].line, {**asked, "type": "invoke", "value": [["poll"]]})
         got: dict[str, list[list[Any]]] = defaultdict(list)
         for row in rows:
             got[row.key].append([row.offset, row.value])
         value = [["poll", {key: sorted(each) for key, each in got.items()}]]
-        yield _PlacedEvent(end, 1, rows[0].line, {**asked, "type": "ok", "value": value})
+        yield Placed(end, 1, rows[0].line, {**asked, "type": "ok", "value": value})
         clients[client] = process, end

@@ -41,10 +41,7 @@ def read_text(path: Path) -> str:
 
     Raises HistoryError: it cannot be read, is empty, is not UTF-8, or is made of brackets.
     """
-    try:
-        data = read_bytes(path)
-    except OSError as error:
-        raise HistoryError(str(path), 0, error.strerror or str(error)) from None
+    data = read_file(path)
     if not data.strip():
         raise HistoryError(str(path), 0, "empty: a history has at least one operation")
     refuse_dense(path, brackets(data), len(data))
@@ -53,6 +50,14 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise HistoryError(str(path), line, f"byte {data[error.start]:#04x} is no UTF-8") from None
+
+
+def read_file(path: Path) -> bytes:
+    """Raises HistoryError: it cannot be read."""
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        raise HistoryError(str(path), 0, error.strerror or str(error)) from None
 
 
 def brackets(data: bytes) -> list[int]:

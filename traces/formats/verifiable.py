@@ -112,7 +112,7 @@ def read(path: Path) -> History:
     """The history of a test's folder, or of one file. Raises HistoryError."""
     files = files_of(path) if path.is_dir() else [path]
     test = _Test(str(path))
-    told = [(file, test.events(file)) for file in files if file.name not in CONSOLE]
+    told = [(file, list(test.events(file))) for file in files if file.name not in CONSOLE]
     test.find_groups(told)
     # What was acknowledged is to be known first.
     for of_producers in (True, False):
@@ -213,11 +213,8 @@ class _Test:
         else:
             self._consumer(source, events)
 
-    def events(self, path: Path) -> Events:
+    def events(self, path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
         """The file's events. Raises HistoryError: one that these tools do not print."""
-        return list(self._events(path))
-
-    def _events(self, path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
         source = str(path)
         for line, text in lines_of(read_text(path), source):
             if text[:1] != "{":

@@ -492,15 +492,10 @@ def merge_files(paths: Sequence[Path]) -> pa.Table:
     """
     merged: list[pa.Table] = []
     for at in range(0, len(paths), FOLD):
-        own = merge(pa.concat_tables([_slim(path) for path in paths[at : at + FOLD]]))
+        own = merge(
+            pa.concat_tables([ranges.read_rows(path, SLIM) for path in paths[at : at + FOLD]])
+        )
         while merged and len(merged[-1]) <= 2 * len(own):
             own = merge(pa.concat_tables([merged.pop(), own]))
         merged.append(own)
     return merge(pa.concat_tables([SLIM.empty_table(), *merged])).combine_chunks()
-
-
-def _slim(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path, schema=SLIM)
-    except (OSError, pa.ArrowException) as error:
-        raise TraceError(f"{path}: {error}; remove it, and its range is judged again") from None

@@ -28,7 +28,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kraftcheck.osutil.files import read_bytes, replace_file
+from kraftcheck.osutil.files import read_bytes
 from kraftcheck.specs import SPECS
 from kraftcheck.traces.jobs.backends import Backend, Pool, Progress, Spark
 from kraftcheck.traces.jobs.summary import Evidence, summarise
@@ -44,7 +44,7 @@ from kraftcheck.traces.steps.classes import (
 from kraftcheck.traces.steps.explain import JOINED, Explanation, explain, join_part
 from kraftcheck.traces.steps.judge import CHUNK, REJECTED, UNKNOWN, Judgement, judge, specs_for
 from kraftcheck.traces.steps.translation import Under, as_it_is
-from kraftcheck.traces.store import Manifest, PartEntry, read_manifest
+from kraftcheck.traces.store import Manifest, read_manifest, write_file
 from tla_utils import CheckOptions
 from tla_utils.errors import ToolError
 
@@ -197,12 +197,10 @@ class _Conform:
         self.specs = options.specs
         self.seconds: dict[str, float] = {}
         self.manifest: Manifest = read_manifest(directory)
-        self.entries: Sequence[PartEntry] = self.manifest.parts
         self.course = Course(directory, self.manifest, self.out, options, self._stage, self._tell)
-        self.files = self.course.files
 
     def run(self) -> Conformance:
-        if not any(entry.runs for entry in self.entries):
+        if not any(entry.runs for entry in self.manifest.parts):
             raise ToolError(
                 f"{self.directory}: no runs are recorded: an empty trace is no evidence"
             )
@@ -214,7 +212,7 @@ class _Conform:
             raise ToolError(f"{self.directory}: its runs have no steps: that is no evidence")
         with self._stage("judge"):
             judgement = judge(
-                self.files,
+                self.course.files,
                 merged,
                 self.out / JUDGED_STEPS,
                 self.options.check,
@@ -239,10 +237,10 @@ class _Conform:
         self.specs = specs_for(self.options.backend, self.options.specs, self.out)
 
     def _distinct(self) -> pa.Table:
-        out, entries = self.out, self.entries
+        out, entries = self.out, self.manifest.parts
         directory, as_recorded = self.directory.absolute(), self.options.under is not as_it_is
         task = partial(examine_part, directory, out, entries, self.specs, as_recorded=as_recorded)
-        backend, parts = self.options.backend, len(self.entries)
+        backend, parts = self.options.backend, len(entries)
 
         def done(number: int) -> None:
             self._tell("read", number, parts)
@@ -305,8 +303,4 @@ def _read_facts(part: PartFiles) -> Facts:
 
 def write_json(path: Path, value: object) -> None:
     """Sealed, whole or not at all, the same bytes for equal values."""
-    data = sealed(msgspec.json.format(msgspec.json.encode(value), indent=1))
-    try:
-        replace_file(path, data)
-    except OSError as error:
-        raise TraceError(f"{error.filename or path}: {error.strerror}") from None
+    write_file(path, sealed(msgspec.json.format(msgspec.json.encode(value), indent=1)))

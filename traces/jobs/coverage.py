@@ -16,15 +16,16 @@ Beside it stands the estimate of what is still unseen (`unseen`), from how often
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.steps.record import Ints, Occurrences, ints, lists, tally
+from kraftcheck.traces.relation import grouped
+from kraftcheck.traces.steps.record import Ints, Occurrences, ints, lists, read_bodies, tally
 
 KINDS: Final = ("action", "ignored", "error", "effect", "role")
 
@@ -68,46 +69,40 @@ def features(tables: Mapping[str, pa.Table]) -> pa.Table:
     actions, action = _encoded(steps["action"])
     reasons, reason = _encoded(steps["ignored"])
     types, kind = _encoded(inputs["type"])
-    errors, error = _errors(inputs)
-    consumed = ints(steps["input"])[met]
-    action, reason = action[met], reason[met]
-    coded = len(errors) * kind[consumed] + error[consumed]
-    found.enter("action", action, lambda code: actions[code])
-    found.enter(
-        "ignored",
-        len(reasons) * action + reason,
-        lambda code: _pair(actions[code // len(reasons)], reasons[code % len(reasons)], ("",)),
+    said = read_bodies(inputs, _decode, "an input")
+    errors, error = _numbered([each.error for each in said])
+    roles, role = _numbered([*map(_role, read_bodies(tables["rows"], _decode_row, "a row"))])
+    consumed, before = ints(steps["input"])[met], ints(steps["before"])[met]
+    masks, sent = np.unique(_sent_types(steps, kind)[met], return_inverse=True)
+    effects = [_named(mask, types) for mask in masks.tolist()]
+    taken = (actions, action[met])
+    found.enter("action", taken[1], actions.__getitem__)
+    found.enter_pairs(
+        "ignored", taken, (reasons, reason[met]), lambda action, why: why and f"{action}: {why}"
     )
-    found.enter(
+    found.enter_pairs(
         "error",
-        coded,
-        lambda code: _pair(types[code // len(errors)], errors[code % len(errors)], NO_ERROR),
+        (types, kind[consumed]),
+        (errors, error[consumed]),
+        lambda of, error: "" if error in NO_ERROR else f"{of}: {error}",
     )
-    sent, masks = np.unique(_sent_types(steps, kind)[met], return_inverse=True)
-    found.enter(
+    found.enter_pairs(
         "effect",
-        len(sent) * action + masks.reshape(-1),
-        lambda code: (
-            f"{actions[code // len(sent)]} -> {_named(int(sent[code % len(sent)]), types)}"
-        ),
+        taken,
+        (effects, sent.reshape(-1)),
+        lambda action, effect: f"{action} -> {effect}",
     )
-    roles, role = _roles(tables["rows"])
-    played = len(roles) * action + role[ints(steps["before"])[met]]
-    found.enter(
-        "role",
-        played,
-        lambda code: _as(actions[code // len(roles)], roles[code % len(roles)]),
+    found.enter_pairs(
+        "role", taken, (roles, role[before]), lambda action, role: role and f"{action} as {role}"
     )
-    return pa.Table.from_pylist(sorted(found.rows, key=_kind_and_name), schema=FEATURES)
+    return pa.Table.from_pylist(sorted(found.rows, key=itemgetter("kind", "name")), schema=FEATURES)
 
 
 def merge_features(parts: list[pa.Table]) -> pa.Table:
     """FEATURES of several parts together, by kind and name."""
     whole = pa.concat_tables([FEATURES.empty_table(), *parts])
-    grouped = whole.group_by(["kind", "name"]).aggregate([("count", "sum"), ("first_run", "min")])
-    own = {"count_sum": "count", "first_run_min": "first_run"}
-    grouped = grouped.rename_columns([own.get(name, name) for name in grouped.column_names])
-    return grouped.select(FEATURES.names).sort_by([("kind", "ascending"), ("name", "ascending")])
+    found = grouped(whole, ["kind", "name"], sums=["count"], first=["first_run"])
+    return found.select(FEATURES.names).sort_by([("kind", "ascending"), ("name", "ascending")])
 
 
 def unseen(counts: Ints) -> dict[str, Any]:
@@ -129,6 +124,10 @@ def unseen(counts: Ints) -> dict[str, Any]:
     }
 
 
+_OfSteps: TypeAlias = tuple[list[str], Ints]
+"""Names, and of each step that was met the number of its own."""
+
+
 class _MetFeatures:
     """Features of steps that were met: `count` and `first_run` are those of each step."""
 
@@ -136,7 +135,15 @@ class _MetFeatures:
         self.rows: list[dict[str, Any]] = []
         self._count, self._first_run = count, first_run
 
-    def enter(self, kind: str, codes: Ints, name_of: Any) -> None:
+    def enter_pairs(
+        self, kind: str, one: _OfSteps, other: _OfSteps, name_of: Callable[[str, str], str]
+    ) -> None:
+        """As `enter`, of pairs of names."""
+        width = len(other[0])
+        codes = width * one[1] + other[1]
+        self.enter(kind, codes, lambda at: name_of(one[0][at // width], other[0][at % width]))
+
+    def enter(self, kind: str, codes: Ints, name_of: Callable[[int], str]) -> None:
         """A feature for each distinct code, unless its name is empty."""
         known, of = np.unique(codes, return_inverse=True)
         of = of.reshape(-1)
@@ -151,18 +158,6 @@ class _MetFeatures:
                 self.rows.append({**row, "first_run": int(first[at])})
 
 
-def _kind_and_name(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row["kind"], row["name"]
-
-
-def _pair(what: str, detail: str, nothing: tuple[str, ...]) -> str:
-    return "" if detail in nothing else f"{what}: {detail}"
-
-
-def _as(what: str, role: str) -> str:
-    return f"{what} as {role}" if role else ""
-
-
 def _named(mask: int, types: list[str]) -> str:
     sent = sorted(types[bit] for bit in range(len(types)) if mask >> bit & 1)
     return ", ".join(sent) or "nothing"
@@ -174,27 +169,11 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return encoded.dictionary.to_pylist(), ints(encoded.indices)
 
 
-def _errors(inputs: pa.Table) -> tuple[list[str], Ints]:
-    try:
-        said = [_decode(body).error for body in inputs["body"].to_pylist()]
-    except msgspec.MsgspecError as error:
-        raise TraceError(f"an input cannot be read: {error}") from None
-    return _numbered(said)
-
-
 def _numbered(texts: list[str]) -> tuple[list[str], Ints]:
     """The distinct texts in order, and of each text its number among them."""
     names = sorted(set(texts))
     number = {name: at for at, name in enumerate(names)}
     return names, np.array([number[text] for text in texts], dtype=np.int64)
-
-
-def _roles(rows: pa.Table) -> tuple[list[str], Ints]:
-    try:
-        seen = [_decode_row(body) for body in rows["body"].to_pylist()]
-    except msgspec.MsgspecError as error:
-        raise TraceError(f"a row cannot be read: {error}") from None
-    return _numbered([_role(row) for row in seen])
 
 
 def _role(row: _Played) -> str:

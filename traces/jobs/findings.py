@@ -31,6 +31,7 @@ from kraftcheck.reference.clients.promises import Level
 from kraftcheck.reference.runner.scenarios import SCENARIOS
 from kraftcheck.reference.runner.watching import decisions_of
 from kraftcheck.traces.checkers.anomalies import JEPSEN, OURS
+from kraftcheck.traces.checkers.assessment import worst
 from kraftcheck.traces.jobs import coverage, ranges
 from kraftcheck.traces.jobs.backends import Backend, Spark
 from kraftcheck.traces.jobs.guidance import read_generation, ways_of
@@ -175,11 +176,6 @@ def findings_of(
     }
 
 
-def worst(verdicts: Iterable[str]) -> str:
-    found = set(verdicts)
-    return next((each for each in ("violated", "unknown") if each in found), "holds")
-
-
 def reproduce(directory: Path, plan: Plan) -> list[str]:
     """The commands that make the same findings anew, in another folder."""
     single = plan.configurations[0]
@@ -265,7 +261,7 @@ class _Findings:
     # -- What clients saw
 
     def _histories(self) -> dict[str, Any]:
-        counts = {word: 0 for word in ("holds", "violated", "unknown")}
+        counts = dict.fromkeys(("holds", "violated", "unknown"), 0)
         for row in self.levels:
             counts[row["verdict"]] += row[ROWS]
         reasons = []

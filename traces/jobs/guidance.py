@@ -43,7 +43,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.osutil.files import replace_file
 from kraftcheck.reference.runner.scenarios import family
 from kraftcheck.reference.sim.choices import SeededStream, Stream, pick, run_seed
 from kraftcheck.reference.sim.genomes import (
@@ -59,7 +58,7 @@ from kraftcheck.reference.sim.genomes import (
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.sealed import sealed
 from kraftcheck.traces.steps.record import Ints
-from kraftcheck.traces.store import Campaign, read_versioned
+from kraftcheck.traces.store import Campaign, read_versioned, write_file
 
 GUIDED: Final = "guided"
 """The folder of generations in a trace's own."""
@@ -358,9 +357,5 @@ def made_or_read(
     if path.exists():
         return read_generation(trace, campaign, first_run, recorded_with)
     made = corpus.generation(first_run // campaign.guided)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, sealed(msgspec.json.encode(made)))
-    except OSError as error:
-        raise TraceError(f"{error.filename or path}: {error.strerror}") from None
+    write_file(path, sealed(msgspec.json.encode(made)))
     return made

@@ -18,8 +18,15 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from kraftcheck.traces.schema import TraceError
-from kraftcheck.traces.steps.record import Ints, Mask, Occurrences, ints, lists, whole
+from kraftcheck.traces.steps.record import (
+    Ints,
+    Mask,
+    Occurrences,
+    ints,
+    lists,
+    read_bodies,
+    whole,
+)
 
 QUORUM_ITSELF: Final = -1
 """In place of a partition: the quorum of a run of scenario `cluster`."""
@@ -123,10 +130,7 @@ def measure(tables: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def _said(rows: pa.Table) -> _Said | None:
-    try:
-        seen = [_decode(body) for body in rows["body"].to_pylist()]
-    except msgspec.MsgspecError as error:
-        raise TraceError(f"a row cannot be read: {error}") from None
+    seen = read_bodies(rows, _decode, "a row")
     if seen and not any(row.role or row.partition for row in seen):
         return None
     numbers = np.zeros((4, len(seen)), dtype=np.int64)

@@ -23,6 +23,7 @@ from kraftcheck.traces.checkers.shares import RecordOfRun
 from kraftcheck.traces.checkers.verdict import Verdict
 from kraftcheck.traces.history import History, Operation
 from kraftcheck.traces.schema import TraceError
+from kraftcheck.traces.steps.record import whole
 
 OF_ENVELOPE: Final = ("leader_moves", "unclean_moves", "lossy_replicas", "partitions", "zombies")
 """The statistics of a run that a promise depends on."""
@@ -96,9 +97,7 @@ def promises_of(scenario: str, runs: pa.Table) -> list[Promise]:
     """
     if (fixed := fixed_promise(scenario)) is not None:
         return [fixed] * runs.num_rows
-    statistics = runs["statistics"].combine_chunks()
-    if isinstance(statistics, pa.ChunkedArray):
-        statistics = pa.concat_arrays(statistics.chunks)
+    statistics = whole(runs["statistics"])
     happened = zip(*(statistics.field(name).to_pylist() for name in OF_ENVELOPE), strict=True)
     try:
         return [

@@ -19,7 +19,6 @@ were interrupted. Seconds and memory go to the driver, and are in no file.
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
@@ -56,6 +55,7 @@ from kraftcheck.traces.store import (
     parquet_bytes,
     read_part,
     write_part,
+    writing,
 )
 from tla_utils.errors import ToolError
 
@@ -339,13 +339,9 @@ def judge_range(
     learned: Learned | None = None,
 ) -> Receipt:
     """Puts all questions to a recorded range, and writes the answers and its receipt."""
-    try:
-        return _judged(work, entry, tables, lap, learned)
-    except OSError as error:
-        # Arrow's errors name no file, and some say no more than their text.
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        what = "no space left" if full else error.strerror or error
-        raise TraceError(f"{error.filename or work.out}: {what}") from None
+    with writing(work.out):
+        receipt = _judged(work, entry, tables, lap, learned)
+    return receipt
 
 
 @uncollected()
@@ -440,7 +436,11 @@ def learned(trace: Path, entries: Sequence[PartEntry]) -> tuple[pa.Table, pa.Tab
 
 def read_answer(trace: Path, entry: PartEntry, name: str, schema: pa.Schema) -> pa.Table:
     """Raises TraceError: it cannot be read."""
-    path = answer_path(trace, entry, name)
+    return read_rows(answer_path(trace, entry, name), schema)
+
+
+def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
+    """The file of an answer. Raises TraceError: it cannot be read."""
     try:
         return pq.read_table(path, schema=schema)
     except (OSError, pa.ArrowException) as error:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin
 
@@ -37,9 +37,8 @@ from kraftcheck.traces.jobs.conform import FOLDER, JOINED_RUNS, JUDGED_STEPS, re
 from kraftcheck.traces.jobs.histories import ANOMALIES, READS, VERDICTS, judge_histories
 from kraftcheck.traces.jobs.measures import MEASURES, measure
 from kraftcheck.traces.schema import OPERATION, STATISTICS, VIOLATION, Field, PartTables
-from kraftcheck.traces.steps.explain import JOINED
-from kraftcheck.traces.steps.judge import JUDGED
 from kraftcheck.traces.steps.record import (
+    Ints,
     Occurrences,
     decode_step_constants,
     ints,
@@ -57,6 +56,9 @@ if TYPE_CHECKING:
 
 BATCH: Final = 2000
 """Rows that Spark is handed at a time: some MiB, with states of a few KiB."""
+
+KEPT: Final = 1000
+"""Sets of constants of which this process remembers what rows and inputs look like."""
 
 _RUN = Field("run", pa.int64(), "index in the campaign", "run")
 _POSITION = Field("position", pa.int32(), "place among the run's steps, from 0")
@@ -230,33 +232,19 @@ def as_json(shape: Shape, body: bytes) -> str:
     return msgspec.json.encode(plainly(shape, msgspec.msgpack.decode(body))).decode()
 
 
-class _Forms:
-    """The shapes of rows and inputs under constants, each made once."""
+_constants = lru_cache(KEPT)(decode_step_constants)
 
-    def __init__(self) -> None:
-        self._constants: dict[str, Any] = {}
-        self._shapes: dict[tuple[str, str], Shape] = {}
 
-    def kind(self, text: str, node: int) -> NodeKind:
-        return kind_of(self._decoded(text), node)
+@lru_cache(KEPT)
+def _shape_of_row(text: str, kind: str) -> Shape:
+    """Of rows of a kind of node, by its name, under constants."""
+    return shape_of_row(kind_named(kind).row, peers_of(_constants(text)))
 
-    def row(self, text: str, kind: NodeKind) -> Shape:
-        key = (text, kind.name)
-        if key not in self._shapes:
-            self._shapes[key] = shape_of_row(kind.row, peers_of(self._decoded(text)))
-        return self._shapes[key]
 
-    def input(self, text: str) -> Shape:
-        key = (text, "")
-        if key not in self._shapes:
-            constants = self._decoded(text)
-            self._shapes[key] = shape_of_inputs(types_of_inputs(constants), peers_of(constants))
-        return self._shapes[key]
-
-    def _decoded(self, text: str) -> Any:
-        if text not in self._constants:
-            self._constants[text] = decode_step_constants(text)
-        return self._constants[text]
+@lru_cache(KEPT)
+def _shape_of_input(text: str) -> Shape:
+    constants = _constants(text)
+    return shape_of_inputs(types_of_inputs(constants), peers_of(constants))
 
 
 # --- Tables of a part ---
@@ -278,14 +266,10 @@ def of_part(name: str, part: PartTables, scenario: str) -> pa.Table:
             return _exploded(tables["runs"], "violations", "violations")
         case "measures":
             return measure(tables).cast(SCHEMAS[name])
-        case "histories":
-            return judge_histories(scenario, tables["runs"].select(READS)).verdicts.cast(
-                SCHEMAS[name]
-            )
-        case "anomalies":
-            return judge_histories(scenario, tables["runs"].select(READS)).anomalies.cast(
-                SCHEMAS[name]
-            )
+        case "histories" | "anomalies":
+            judged = judge_histories(scenario, tables["runs"].select(READS))
+            found = judged.verdicts if name == "histories" else judged.anomalies
+            return found.cast(SCHEMAS[name])
     raise KeyError(name)
 
 
@@ -294,55 +278,59 @@ def _runs(runs: pa.Table) -> pa.Table:
     columns = {name: runs[name] for name in ("run", "seed", "constants", "options", "verdict")}
     columns["steps"] = pc.list_value_length(runs["steps"]).cast(pa.int64())
     columns |= {field.name: statistics.field(field.name) for field in STATISTICS}
-    schema = SCHEMAS["runs"]
-    return pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    return pa.table(columns, schema=SCHEMAS["runs"])
 
 
 def _exploded(runs: pa.Table, column: str, name: str) -> pa.Table:
     """A row for each struct of a column of lists."""
     lengths, structs = lists(runs[column])
     numbers = np.repeat(ints(runs["run"]), lengths)
-    places = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places = _within(lengths)
     schema = SCHEMAS[name]
     known: dict[str, Any] = {"run": numbers, "number": places.astype(np.int32)}
     columns = [known[of] if of in known else structs.field(of) for of in schema.names]
     return pa.table([pa.array(c) for c in columns], schema=schema)
 
 
+def _within(lengths: Ints) -> Ints:
+    """Of each item of lists of these lengths, one after the other, its place in its own."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
 def _occurrences(runs: pa.Table) -> tuple[Occurrences, dict[str, Any]]:
     """The steps of the runs, one after the other, and what is said of each whatever it was."""
     lengths, _ = lists(runs["steps"])
     taken = Occurrences.from_runs(runs)
-    places = np.arange(len(taken.step)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return taken, {
         "run": ints(runs["run"])[taken.run_at],
-        "position": places.astype(np.int32),
+        "position": _within(lengths).astype(np.int32),
         "time": taken.time,
         "component": taken.component.astype(np.int32),
     }
 
 
 def _steps(tables: Mapping[str, pa.Table]) -> pa.Table:
-    forms, steps = _Forms(), tables["steps"]
+    steps = tables["steps"]
     texts, nodes = steps["constants"].to_pylist(), steps["node"].to_pylist()
-    kinds = [forms.kind(text, node) for text, node in zip(texts, nodes, strict=True)]
+    places = zip(texts, nodes, strict=True)
+    kinds = [kind_of(_constants(text), node).name for text, node in places]
     bodies, inputs = tables["rows"]["body"].to_pylist(), tables["inputs"]["body"].to_pylist()
 
     @cache
     def row(number: int, text: str, kind: str) -> str:
-        return as_json(forms.row(text, kind_named(kind)), bodies[number])
+        return as_json(_shape_of_row(text, kind), bodies[number])
 
     @cache
     def taken_in(number: int, text: str) -> str:
-        return as_json(forms.input(text), inputs[number])
+        return as_json(_shape_of_input(text), inputs[number])
 
     def rows(column: str) -> pa.Array:
         numbers = zip(steps[column].to_pylist(), texts, kinds, strict=True)
-        return pa.array([row(number, text, kind.name) for number, text, kind in numbers])
+        return pa.array([row(*each) for each in numbers])
 
     received = zip(steps["input"].to_pylist(), texts, strict=True)
     each = {
-        "kind": pa.array([kind.name for kind in kinds]),
+        "kind": pa.array(kinds),
         "node": steps["node"],
         "action": steps["action"],
         "ignored": steps["ignored"],
@@ -354,39 +342,39 @@ def _steps(tables: Mapping[str, pa.Table]) -> pa.Table:
     taken, columns = _occurrences(tables["runs"])
     at = pa.array(taken.step)
     columns |= {name: whole(column).take(at) for name, column in each.items()}
-    schema = SCHEMAS["steps"]
-    return pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    return pa.table(columns, schema=SCHEMAS["steps"])
 
 
 def _messages(tables: Mapping[str, pa.Table]) -> pa.Table:
-    forms, steps = _Forms(), tables["steps"]
-    inputs = tables["inputs"]
+    steps, inputs = tables["steps"], tables["inputs"]
     lengths, sent = lists(steps["sent"])
     starts = np.cumsum(lengths) - lengths
     taken, columns = _occurrences(tables["runs"])
     times = lengths[taken.step]
     of_step = np.repeat(taken.step, times)
-    within = np.arange(len(of_step)) - np.repeat(np.cumsum(times) - times, times)
-    numbers = ints(sent)[starts[of_step] + within] if len(of_step) else np.zeros(0, np.int64)
+    numbers = (
+        ints(sent)[starts[of_step] + _within(times)] if len(of_step) else np.zeros(0, np.int64)
+    )
     texts = steps["constants"].to_pylist()
     text_of = {
         number: texts[at] for at, own in enumerate(steps["sent"].to_pylist()) for number in own
     }
     told: dict[int, tuple[str, Any, Any]] = {}
     for number, text in text_of.items():
-        found = plainly(forms.input(text), msgspec.msgpack.decode(inputs["body"][number].as_py()))
+        found = plainly(
+            _shape_of_input(text), msgspec.msgpack.decode(inputs["body"][number].as_py())
+        )
         body = msgspec.json.encode(found).decode()
         told[number] = (body, found.get("source"), found.get("destination"))
     each = [told[number] for number in numbers.tolist()]
-    found_columns = {
-        **{name: np.repeat(column, times) for name, column in columns.items()},
+    columns = {name: np.repeat(column, times) for name, column in columns.items()}
+    columns |= {
         "type": whole(inputs["type"]).take(pa.array(numbers)),
         "source": pa.array([one[1] for one in each], pa.int32()),
         "destination": pa.array([one[2] for one in each], pa.int32()),
         "message": pa.array([one[0] for one in each], pa.string()),
     }
-    schema = SCHEMAS["messages"]
-    return pa.table({name: found_columns[name] for name in schema.names}, schema=schema)
+    return pa.table(columns, schema=SCHEMAS["messages"])
 
 
 # --- Tables of a judgement ---
@@ -394,11 +382,11 @@ def _messages(tables: Mapping[str, pa.Table]) -> pa.Table:
 
 def of_classes(judged: pa.Table) -> pa.Table:
     """The table `classes` of judged steps with the columns JUDGED."""
-    forms, rows = _Forms(), []
+    rows = []
     for row in judged.to_pylist():
         text = row["constants"]
-        kind = forms.kind(text, row["node"])
-        state, message = forms.row(text, kind), forms.input(text)
+        kind = kind_of(_constants(text), row["node"])
+        state, message = _shape_of_row(text, kind.name), _shape_of_input(text)
         sent = [plainly(message, msgspec.msgpack.decode(body)) for body in row["sent"]]
         rows.append(
             {
@@ -417,8 +405,8 @@ def of_classes(judged: pa.Table) -> pa.Table:
 def of_joined(joined: pa.Table) -> pa.Table:
     """The table `rejected` of what JOINED says."""
     columns = {"class": [key.hex() for key in joined["key"].to_pylist()]}
-    others = {name: joined[name] for name in ("run", "step", "times")}
-    return pa.table({**columns, **others}, schema=SCHEMAS["rejected"])
+    columns |= {name: joined[name] for name in ("run", "step", "times")}
+    return pa.table(columns, schema=SCHEMAS["rejected"])
 
 
 # --- On Spark ---
@@ -506,8 +494,8 @@ def tables(session: SparkSession, trace: Path) -> Tables:
         if name not in ("classes", "rejected")
     }
     judged = {
-        "classes": _of_file(session, trace, JUDGED_STEPS, JUDGED, "classes"),
-        "rejected": _of_file(session, trace, JOINED_RUNS, JOINED, "rejected"),
+        "classes": _of_file(session, trace, JUDGED_STEPS, "classes"),
+        "rejected": _of_file(session, trace, JOINED_RUNS, "rejected"),
     }
     return Tables(**of_parts, **judged)
 
@@ -524,9 +512,7 @@ def _said(frame: DataFrame, name: str) -> DataFrame:
     )
 
 
-def _of_file(
-    session: SparkSession, trace: Path, name: str, schema: pa.Schema, table: str
-) -> DataFrame:
+def _of_file(session: SparkSession, trace: Path, name: str, table: str) -> DataFrame:
     """A table that a judgement left, read in groups of rows."""
     from pyspark.sql.pandas.types import from_arrow_schema
 

@@ -120,10 +120,10 @@ def _beside(configurations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
     enter("logs promised nothing", lambda each: _of_logs(each["unpromised_logs"], each))
     for level in _held([row for each in configurations for row in each["levels"]]):
-        enter(f"held {level}", partial(_logs_held, level))
+        enter(f"held {level}", partial(_logs, "levels", "held", level))
     names = [row["name"] for each in configurations for row in each["anomalies"]]
     for name in dict.fromkeys(names):
-        enter(f"logs with {name}", partial(_logs_with, name))
+        enter(f"logs with {name}", partial(_logs, "anomalies", "name", name))
     words = {row["name"]: row["words"] for each in configurations for row in each["distributions"]}
     for name, said in words.items():
         enter(f"{said}: p50, p99, most", partial(_quantiles, name))
@@ -134,12 +134,9 @@ def _of_logs(count: int, each: Mapping[str, Any]) -> str:
     return f"{count / each['logs']:.1%}" if each["logs"] else html.NONE
 
 
-def _logs_held(level: str, each: Mapping[str, Any]) -> str:
-    return _of_logs(sum(row["logs"] for row in each["levels"] if row["held"] == level), each)
-
-
-def _logs_with(name: str, each: Mapping[str, Any]) -> str:
-    return _of_logs(sum(row["logs"] for row in each["anomalies"] if row["name"] == name), each)
+def _logs(table: str, column: str, value: str, each: Mapping[str, Any]) -> str:
+    """The share of the logs that rows of a table with this value count."""
+    return _of_logs(sum(row["logs"] for row in each[table] if row[column] == value), each)
 
 
 def _quantiles(name: str, each: Mapping[str, Any]) -> str:

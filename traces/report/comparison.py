@@ -126,15 +126,16 @@ def _coverage(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Chan
     for kind, rows in one["coverage"]["met"].items():
         was = {row["name"] for row in rows}
         now = {row["name"] for row in other["coverage"]["met"][kind]}
-        for name in sorted(was - now):
-            yield Change(f"{kind} {name}", "met", "never")
-        for name in sorted(now - was):
-            yield Change(f"{kind} {name}", "never", "met")
+        yield from _met(kind, was - now, now - was)
     before, after = (set(each["coverage"]["rules"]["never"]) for each in (one, other))
-    for name in sorted(after - before):
-        yield Change(f"rule {name}", "met", "never")
-    for name in sorted(before - after):
-        yield Change(f"rule {name}", "never", "met")
+    yield from _met("rule", after - before, before - after)
+
+
+def _met(kind: str, no_more: set[str], at_last: set[str]) -> Iterator[Change]:
+    for name in sorted(no_more):
+        yield Change(f"{kind} {name}", "met", "never")
+    for name in sorted(at_last):
+        yield Change(f"{kind} {name}", "never", "met")
 
 
 def _distributions(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Change]:

@@ -12,8 +12,6 @@ is left out is said. The same history and judgement give the same bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -72,7 +70,6 @@ class Card(NamedTuple):
 
 def render(history: History, judged: JudgedHistory) -> str:
     """The page as text."""
-    script = html.asset(SCRIPT)
     certificate = judged.certificate
     key = certificate.key if certificate is not None else _key_of(judged)
     accused = certificate.operations if certificate is not None else ()
@@ -108,8 +105,7 @@ def render(history: History, judged: JudgedHistory) -> str:
         size={"width": WIDTH, "row": ROW, "bar": BAR},
         # Ours, the same on every page, and nothing of the history in them.
         style=Markup(html.asset(STYLE)),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **html.scripted(html.asset(SCRIPT)),
     )
 
 

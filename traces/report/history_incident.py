@@ -149,9 +149,7 @@ def incident(history: History) -> Incident | None:
         writes=len(writes),
         chart=scene.chart(begin, end),
         outages=outages,
-        elsewhere=words.duration(
-            _rounded(_elsewhere(silences, faults, end), per_second), history.time_unit
-        ),
+        elsewhere=scene.said(_elsewhere(silences, faults, end)),
     )
 
 
@@ -205,7 +203,7 @@ def _outage(
     scene: _Scene, fault: Annotation, silences: dict[str, list[Silence]]
 ) -> tuple[Outage, Silence]:
     """The fault in words, and its longest silence."""
-    unit, until = scene.history.time_unit, _until(fault, scene.end)
+    until = _until(fault, scene.end)
     of_keys = {
         key: max(_touching(own, fault.at, until), key=_long, default=(fault.at, fault.at))
         for key, own in silences.items()
@@ -215,24 +213,16 @@ def _outage(
     took = [o.completed - o.invoked for o in meanwhile if o.outcome == OK and o.completed]
     outage = Outage(
         label=fault.label,
-        at=words.duration(_rounded(fault.at, scene.per_second), unit),
-        lasted=words.duration(
-            _rounded((fault.until or fault.at) - fault.at, scene.per_second), unit
-        ),
-        silent=words.duration(_rounded(_long(of_keys[worst]), scene.per_second), unit),
+        at=scene.said(fault.at),
+        lasted=scene.said((fault.until or fault.at) - fault.at),
+        silent=scene.said(_long(of_keys[worst])),
         key=worst if len(silences) > 1 else None,
-        slowest=words.duration(_rounded(max(took), scene.per_second), unit) if took else "",
+        slowest=scene.said(max(took)) if took else "",
         indeterminate=sum(o.outcome == INDETERMINATE for o in meanwhile),
         failed=sum(o.outcome == FAIL for o in meanwhile),
         chart=None,
     )
     return outage, of_keys[worst]
-
-
-def _rounded(length: int, per_second: int) -> int:
-    """To a millisecond: nobody reads more digits of an outage."""
-    grain = per_second // 1000
-    return round(length / grain) * grain if length >= grain else length
 
 
 def _window(scene: _Scene, fault: Annotation, silence: Silence) -> tuple[int, int]:
@@ -253,6 +243,12 @@ class _Scene(NamedTuple):
     faults: list[Annotation]
     per_second: int
     end: int
+
+    def said(self, length: int) -> str:
+        """A length of time, to a millisecond: nobody reads more digits of an outage."""
+        grain = self.per_second // 1000
+        length = round(length / grain) * grain if length >= grain else length
+        return words.duration(length, self.history.time_unit)
 
     def chart(self, begin: int, end: int) -> Chart:
         """The writes that began in [begin, end]."""

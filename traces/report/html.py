@@ -6,10 +6,14 @@ marks that turn the direction of the text; but for `Markup`, which is ours.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
+
+from markupsafe import Markup
 
 from kraftcheck.osutil.files import replace_file
 from kraftcheck.traces.report.evidence import ReportError
@@ -39,6 +43,12 @@ def render(template: str, filters: dict[str, Callable[..., str]] | None = None, 
 def asset(name: str) -> str:
     """A style sheet or a script: the same on every page."""
     return resources.files("kraftcheck.traces.report.templates").joinpath(name).read_text("utf-8")
+
+
+def scripted(script: str) -> dict[str, Any]:
+    """What a template needs to run a script of ours, and no other."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return {"script": Markup(script), "script_hash": base64.b64encode(digest).decode()}
 
 
 def count(number: float | None) -> str:

@@ -11,8 +11,6 @@ words.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -136,8 +134,7 @@ def render(picture: Picture) -> str:
         data=_data(picture),
         # Ours, the same on every page, and nothing of the run in them.
         style=Markup(style + own),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **html.scripted(script),
     )
 
 

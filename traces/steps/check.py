@@ -434,8 +434,7 @@ def _orders(part: Part, test: Callable[[Any], bool]) -> bool:
 
 def _first(part: Part, run: int, turn: _Turn, why: str) -> Iterator[Wrong]:
     waiting: dict[Hashable, deque[Any]] = {}
-    offsets = part.steps_of_run.offsets
-    for at in range(int(offsets[run]), int(offsets[run + 1])):
+    for at in part.occurrences_of(run):
         step, component = int(part.taken[at]), int(part.component[at])
         queue = turn.comes(component, step)
         if queue is not None:

@@ -26,6 +26,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -314,16 +315,14 @@ def forget() -> None:
     forget_stored()
 
 
+@dataclass(slots=True)
 class _Class:
     """A class of steps of a part: how often it was taken, and the first occurrence."""
 
-    __slots__ = ("constants", "count", "first", "form")
-
-    def __init__(self, constants: str, form: CanonicalStep) -> None:
-        self.constants = constants
-        self.form = form
-        self.count = 0
-        self.first = -1
+    constants: str
+    form: CanonicalStep
+    count: int = 0
+    first: int = -1
 
     def enter(self, count: int, first: int) -> None:
         self.count += count

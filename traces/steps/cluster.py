@@ -96,11 +96,6 @@ def _cluster_runs(part: Part) -> list[int]:
     ]
 
 
-def _occurrences(part: Part, run: int) -> range:
-    offsets = part.steps_of_run.offsets
-    return range(int(offsets[run]), int(offsets[run + 1]))
-
-
 class _Commits:
     """One run: the quorum's log as it is committed, and who has taken what of it."""
 
@@ -133,7 +128,7 @@ class _Commits:
 
     def first_wrong(self) -> Wrong | None:
         part, last = self._part, -1
-        for at in _occurrences(part, self._run):
+        for at in part.occurrences_of(self._run):
             last, step = at, int(part.taken[at])
             if part.component[at] == QUORUM:
                 text = self._commit(part.rows[part.after[step]])
@@ -219,7 +214,7 @@ class _Processes:
     def first_wrong(self) -> Wrong | None:
         part = self._part
         times = part.tables["runs"]["times"][self._run].as_py()
-        steps = _occurrences(part, self._run)
+        steps = part.occurrences_of(self._run)
         for place, at in enumerate(steps):
             component, step = int(part.component[at]), int(part.taken[at])
             node, row = int(part.node[step]), part.rows[part.after[step]]
@@ -290,7 +285,7 @@ class _Logs:
 
     def first_wrong(self) -> Wrong | None:
         part = self._part
-        steps = _occurrences(part, self._run)
+        steps = part.occurrences_of(self._run)
         for at in steps:
             component, step = int(part.component[at]), int(part.taken[at])
             node = int(part.node[step])

@@ -17,7 +17,7 @@ from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from itertools import chain, pairwise, repeat
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -45,6 +45,8 @@ from kraftcheck.reference.protocols import (
 )
 from kraftcheck.traces.schema import PartTables, TraceError, digest
 from kraftcheck.traces.steps.symmetry import Item, Pieces, Step, apart, item_of
+
+T = TypeVar("T")
 
 # --- Constants and inputs, as texts and bytes ---
 
@@ -189,14 +191,27 @@ class Occurrences:
         return np.argsort(self.thread, kind="stable")
 
 
+def read_bodies(table: pa.Table, decode: Callable[[bytes], T], what: str) -> list[T]:
+    """Each row or input of a part, as far as `decode` reads it. Raises TraceError: it is none."""
+    try:
+        return [decode(body) for body in table["body"].to_pylist()]
+    except msgspec.MsgspecError as error:
+        raise TraceError(f"{what} cannot be read: {error}") from None
+
+
 def tally(tables: Mapping[str, pa.Table]) -> tuple[Ints, Ints]:
     """Of each step of a part: how often it was taken, and the first occurrence; -1 if never."""
     taken = ints(lists(tables["runs"]["steps"])[1])
     steps = tables["steps"].num_rows
+    return np.bincount(taken, minlength=steps), first_taken(taken, steps)
+
+
+def first_taken(taken: Ints, steps: int) -> Ints:
+    """Per step: the first occurrence that took it; -1 if none did."""
     first = np.full(steps, -1, dtype=np.int64)
     found, at = np.unique(taken, return_index=True)
     first[found] = at
-    return np.bincount(taken, minlength=steps), first
+    return first
 
 
 # --- A part, decoded where it is distinct ---
@@ -455,10 +470,7 @@ class Part:
     @cached_property
     def witness(self) -> Ints:
         """Per step: the first occurrence that took it; -1 if none did."""
-        first = np.full(len(self.node), -1, dtype=np.int64)
-        steps, at = np.unique(self.taken, return_index=True)
-        first[steps] = at
-        return first
+        return first_taken(self.taken, len(self.node))
 
     @cached_property
     def by_node(self) -> tuple[Ints, Mask]:
@@ -483,6 +495,11 @@ class Part:
         begun = order[first]
         found: Ints = begun[~np.isin(self.node[self.taken[begun]], list(EARLIER))]
         return found
+
+    def occurrences_of(self, run: int) -> range:
+        """Those of a run, by its place in the part."""
+        begin, end = self.steps_of_run.offsets[run : run + 2].tolist()
+        return range(begin, end)
 
     def occurrence(self, at: int) -> Occurrence:
         step = int(self.taken[at])

@@ -26,13 +26,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import tla_utils
-from kraftcheck.osutil.files import read_bytes, replace_file
+from kraftcheck.osutil.files import read_bytes
 from kraftcheck.reference.kit import fields
 from kraftcheck.reference.kit.fields import within
 from kraftcheck.reference.protocols import KINDS
 from kraftcheck.traces.schema import TraceError
 from kraftcheck.traces.steps.translation import frame_digest
-from kraftcheck.traces.store import parquet_bytes
+from kraftcheck.traces.store import parquet_bytes, write_file
 from tla_utils import find_jar
 
 ACCEPTED, REJECTED = "accepted", "rejected"
@@ -117,12 +117,7 @@ class VerdictStore:
             "action": decided["action"],
         }
         data = parquet_bytes(pa.table(columns, schema=STORED).sort_by("key"))
-        path = self.folder / f"{sha256(data).hexdigest()[:32]}.parquet"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            replace_file(path, data)
-        except OSError as error:
-            raise TraceError(f"{error.filename or path}: {error.strerror}") from None
+        write_file(self.folder / f"{sha256(data).hexdigest()[:32]}.parquet", data)
 
 
 def _read(path: Path) -> pa.Table:

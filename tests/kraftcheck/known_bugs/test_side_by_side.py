@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kraftcheck.known_bugs import oracles
+from kraftcheck.known_bugs import hunting, oracles
 from kraftcheck.known_bugs.hunting import first_refused, hunt_down
 from kraftcheck.known_bugs.runs import consult, record_numbers
 from kraftcheck.known_bugs.witnesses import WATCHED, Hunt, hunt_of
 from kraftcheck.reference.bugs.catalog import bug as known_bug
-from kraftcheck.traces.counterexamples.departures import Departures
+from kraftcheck.traces.counterexamples.departures import departures
 from kraftcheck.traces.jobs.allowed import Allowed
 from kraftcheck.traces.steps.symmetry import Step
 
@@ -54,7 +54,7 @@ def scripted(
 ) -> tuple[Scripted, dict[int, int | None]]:
     """First refused runs of seeds 1 to 3, where each run has the one departure `<seed>-<run>`."""
     monkeypatch.setattr(Hunt, "run", lambda self, _, number: _Run(self.seed, number))
-    monkeypatch.setattr(Departures, "departures", lambda _, run: [run.name])
+    monkeypatch.setattr(hunting, "departures", lambda run: [run.name])
     allowed, found = Scripted(refused, known), dict[int, int | None]()
     campaigns = [Hunt(scenario="quorum", bug="Z06", seed=seed) for seed in (1, 2, 3)]
     said: Any = allowed
@@ -102,15 +102,12 @@ def test_a_bug_that_is_never_consulted_is_not_found_and_nobody_is_asked(tmp_path
 
 
 def test_departures_are_the_bugs() -> None:
-    departures = Departures()
-    assert not departures.departures(CORRECT.run(WATCHED, 0))
+    assert not departures(CORRECT.run(WATCHED, 0))
     (hunt,) = hunts("Z06", 1)
     runs = [hunt.run(WATCHED, number) for number in range(5)]
     effective = [consult(hunt, [number]).effective for number in range(5)]
-    assert [bool(departures.departures(run)) for run in runs] == effective and any(effective)
-    assert {step.action for run in runs for step in departures.departures(run)} == {
-        "HandleVoteRequest"
-    }
+    assert [bool(departures(run)) for run in runs] == effective and any(effective)
+    assert {step.action for run in runs for step in departures(run)} == {"HandleVoteRequest"}
 
 
 @pytest.mark.slow

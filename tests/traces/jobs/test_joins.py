@@ -37,7 +37,7 @@ def wrong(*steps: tuple[int, Any]) -> list[int]:
     """Where a run of steps (component, input) is wrong first, if it is."""
     count = len(steps)
     part: Any = SimpleNamespace(
-        steps_of_run=SimpleNamespace(offsets=[0, count]),
+        occurrences_of=lambda run: range(count),
         taken=range(count),
         component=[component for component, _ in steps],
         node=[1] * count,

@@ -12,6 +12,7 @@ from kraftcheck.traces.checkers.isolation.findings import Evidence, Finding
 from kraftcheck.traces.checkers.isolation.ordering import Order, serial_order
 from kraftcheck.traces.checkers.isolation.transactions import Transaction, transactions_of
 from kraftcheck.traces.checkers.verdict import (
+    CERTIFICATES_MAX,
     HOLDS,
     UNKNOWN,
     VIOLATED,
@@ -30,8 +31,6 @@ ORDERS: Final[dict[str, tuple[str, frozenset[int]]]] = {
     "no-serial-order": (levels.SERIALIZABLE, frozenset({REALTIME, PROCESS})),
 }
 """By anomaly, the model that it excludes, and the orders that need not be kept."""
-CERTIFICATES_MAX: Final = 20
-"""Certificates of one anomaly that are kept; all are counted."""
 
 
 class Isolation(NamedTuple):

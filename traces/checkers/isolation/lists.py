@@ -47,15 +47,12 @@ def evidence_of(transactions: list[Transaction]) -> Evidence:
             writer = writes.writer.get((key, element))
             if writer is not None and not transactions[writer].is_aborted:
                 committed.add(writer)
-    findings += _lost_updates(transactions, reads)
+    findings += _lost_updates(reads)
     graph = Dependencies(len(transactions))
     unread = _unread(transactions, committed, longest)
     for key in dict.fromkeys([*longest, *unread]):
-        _connect(
-            *(graph, key, reads.get(key, []), longest.get(key, ()), unread.get(key, [])),
-            transactions,
-            writes,
-        )
+        seen_of, order = reads.get(key, []), longest.get(key, ())
+        _connect(graph, key, seen_of, order, unread.get(key, []), writes)
     return Evidence(findings, graph, committed, writes.twice, 0)
 
 
@@ -196,9 +193,7 @@ def _elements(
             )
 
 
-def _lost_updates(
-    transactions: list[Transaction], reads: dict[str | None, list[Read]]
-) -> Iterator[Finding]:
+def _lost_updates(reads: dict[str | None, list[Read]]) -> Iterator[Finding]:
     """Two transactions that read one state of a list first, and then both append to it."""
     for key, seen in reads.items():
         first: dict[tuple[int, Any], Transaction] = {}
@@ -241,7 +236,6 @@ def _connect(
     seen: list[Read],
     order: Elements,
     unread: list[tuple[int, Any]],
-    transactions: list[Transaction],
     writes: Writes,
 ) -> None:
     """Adds the dependencies of one list."""

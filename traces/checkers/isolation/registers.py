@@ -13,6 +13,7 @@ explains all reads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -53,8 +54,8 @@ def evidence_of(transactions: list[Transaction]) -> Evidence:
             findings += _read(each, key, value, transactions, writes)
     findings += _lost_updates(transactions, outside, writes)
     graph = Dependencies(len(transactions))
-    unordered = _connect(graph, transactions, outside, committed, writes)
-    findings += _cyclic(transactions, outside, committed, writes)
+    unordered = _connect(graph, outside, committed, writes)
+    findings += _cyclic(outside, committed, writes)
     return Evidence(findings, graph, committed, writes.twice, unordered)
 
 
@@ -155,11 +156,7 @@ def _lost_updates(
 
 
 def _connect(
-    graph: Dependencies,
-    transactions: list[Transaction],
-    outside: dict[int, Outside],
-    committed: set[int],
-    writes: Writes,
+    graph: Dependencies, outside: dict[int, Outside], committed: set[int], writes: Writes
 ) -> int:
     """Adds the dependencies that are known; returns the number of objects left unordered."""
     readers: dict[tuple[str | None, Any], list[tuple[int, Any]]] = {}
@@ -174,35 +171,26 @@ def _connect(
                 graph.add(WR, writer, number, Reason(key, value, value))
         for key, value in wrote.items():
             before = reads.get(key)
-            if key in reads and (key, before) in writes.twice:
-                # It comes after some version, and nobody knows which.
+            # Of a version that was written twice, nobody knows which one it comes after.
+            if before is None or (key, before) in writes.twice:
                 blind.setdefault(key, []).append((number, value))
-            elif before is not None:
-                next_of.setdefault((key, before), []).append((number, value))
-                writer = writes.writer.get((key, before))
-                if writer is not None:
-                    graph.add(WW, writer, number, Reason(key, before, value))
-            else:
-                blind.setdefault(key, []).append((number, value))
+                continue
+            next_of.setdefault((key, before), []).append((number, value))
+            writer = writes.writer.get((key, before))
+            if writer is not None:
+                graph.add(WW, writer, number, Reason(key, before, value))
     for version, seconds in next_of.items():
         graph.add_all(RW, readers.get(version, []), seconds, version[0])
     for key, seconds in blind.items():
         if (key, None) not in writes.twice:
             graph.add_all(RW, readers.get((key, None), []), seconds, key)
-    chains: dict[str | None, int] = {}
-    for key, seconds in blind.items():
-        chains[key] = len(seconds)
+    chains = Counter({key: len(seconds) for key, seconds in blind.items()})
     for (key, _), seconds in next_of.items():
-        chains[key] = chains.get(key, 0) + len(seconds) - 1
-    return sum(1 for count in chains.values() if count > 1)
+        chains[key] += len(seconds) - 1
+    return sum(count > 1 for count in chains.values())
 
 
-def _cyclic(
-    transactions: list[Transaction],
-    outside: dict[int, Outside],
-    committed: set[int],
-    writes: Writes,
-) -> Iterator[Finding]:
+def _cyclic(outside: dict[int, Outside], committed: set[int], writes: Writes) -> Iterator[Finding]:
     """Versions that follow each other in a cycle: each is written by who read the one before."""
     following: dict[tuple[str | None, Any], tuple[Any, int]] = {}
     for number in sorted(committed):
