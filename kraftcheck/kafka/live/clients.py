@@ -271,7 +271,12 @@ def poll(setting: Setting, process: int, reader: Reader) -> list[Got]:
 def _by_key(setting: Setting, records: Sequence[Got]) -> dict[str, list[list[Any]]]:
     found: dict[str, list[list[Any]]] = {}
     for record in records:
-        text = record.value.decode("utf-8", "replace")
-        number = int(text) if text.isdigit() else text
-        found.setdefault(setting.key(record.partition), []).append([record.offset, number])
+        row = [record.offset, value_of(record.value)]
+        found.setdefault(setting.key(record.partition), []).append(row)
     return found
+
+
+def value_of(data: bytes) -> int | str:
+    """A record's value as the history has it: a number, if it is one of ours."""
+    text = data.decode("utf-8", "replace")
+    return int(text) if text.isdigit() else text

@@ -257,7 +257,7 @@ class Cluster:
         command = self.on(name, [*words, str(self._path(name, "properties"))])
         with open(self._path(name, "log"), "wb") as log:
             process = self._started(name, command, stdout=log, stderr=subprocess.STDOUT)
-        self._change(name, pid=process.pid, began=began(process.pid))
+        self._change_node(name, pid=process.pid, began=began(process.pid))
         if wait:
             self._await_start(name)
 
@@ -297,13 +297,11 @@ class Cluster:
     def pause(self, name: str) -> None:
         """SIGSTOP: the process does nothing, its connections stay."""
         self._signal(name, signal.SIGSTOP)
-        paused = tuple(sorted({*self._state.paused, name}))
-        self._save(msgspec.structs.replace(self._state, paused=paused))
+        self._change(paused=tuple(sorted({*self._state.paused, name})))
 
     def resume(self, name: str) -> None:
         self._signal(name, signal.SIGCONT)
-        paused = tuple(n for n in self._state.paused if n != name)
-        self._save(msgspec.structs.replace(self._state, paused=paused))
+        self._change(paused=tuple(n for n in self._state.paused if n != name))
 
     def _end(self, name: str, how: signal.Signals, seconds: float) -> None:
         self._signal(name, how)
@@ -319,17 +317,15 @@ class Cluster:
                 self._signal(name, signal.SIGKILL)
             time.sleep(0.01)
         self._unguard(name)
-        self._change(name, pid=None, began=None)
-        paused = tuple(n for n in self._state.paused if n != name)
-        self._save(msgspec.structs.replace(self._state, paused=paused))
+        self._change_node(name, pid=None, began=None)
+        self._change(paused=tuple(n for n in self._state.paused if n != name))
         if late:
             raise ClusterError(f"{name} did not stop within {seconds:.0f} seconds, and was killed")
 
     def cut(self, a: str, b: str) -> None:
         """Cuts the link between two hosts, both ways. Raises ClusterError without islands."""
         self._hosts().cut(a, b)
-        cuts = (*self._state.cuts, (a, b))
-        self._save(msgspec.structs.replace(self._state, cuts=cuts))
+        self._change(cuts=(*self._state.cuts, (a, b)))
 
     def heal(self, a: str | None = None, b: str | None = None) -> None:
         """Heals one link, all of a host, or all. Raises ClusterError: the link is not cut."""
@@ -339,8 +335,7 @@ class Cluster:
             raise ClusterError(f"the link between {a} and {b} is not cut")
         for cut in chosen:
             self._hosts().heal(*cut)
-        left = tuple(cut for cut in self._state.cuts if cut not in chosen)
-        self._save(msgspec.structs.replace(self._state, cuts=left))
+        self._change(cuts=tuple(cut for cut in self._state.cuts if cut not in chosen))
 
     def down(self) -> None:
         """Stops what runs and removes the data; logs of the nodes stay."""
@@ -403,12 +398,15 @@ class Cluster:
         temporary.write_bytes(data)
         temporary.replace(self.directory / STATE)
 
-    def _change(self, name: str, **fields: int | None) -> None:
+    def _change(self, **fields: Any) -> None:
+        self._save(msgspec.structs.replace(self._state, **fields))
+
+    def _change_node(self, name: str, **fields: int | None) -> None:
         nodes = tuple(
             msgspec.structs.replace(node, **fields) if node.name == name else node
             for node in self._state.nodes
         )
-        self._save(msgspec.structs.replace(self._state, nodes=nodes))
+        self._change(nodes=nodes)
 
     def _signal(self, name: str, what: signal.Signals) -> None:
         node = self.node(name)

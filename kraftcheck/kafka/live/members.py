@@ -82,7 +82,7 @@ class Member:
         records = poll(self._setting, self._process, self.reader)
         done = {each.partition: each.offset + 1 for each in records if each.partition in self._have}
         if done:
-            self._tell("processed", done)
+            self._tell("processed", self._named(done))
             self._processed.update(done)
         return records
 
@@ -111,13 +111,11 @@ class Member:
 
     def leave(self) -> None:
         """The consumer is closed, which runs its last callback."""
-        value = [self._group, None]
         self.reader.close()
-        self._setting.journal.event(self._process, "invoke", "leave", value)
-        self._setting.journal.event(self._process, "ok", "leave", value)
+        self._tell("leave", None)
 
-    def _tell(self, f: str, offsets: Offsets) -> None:
-        value = [self._group, self._named(offsets)]
+    def _tell(self, f: str, said: list[list[Any]] | None) -> None:
+        value = [self._group, said]
         self._setting.journal.event(self._process, "invoke", f, value)
         self._setting.journal.event(self._process, "ok", f, value)
 

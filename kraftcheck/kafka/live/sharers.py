@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from kraftcheck.kafka.live.clients import POLL_S, Setting
+from kraftcheck.kafka.live.clients import POLL_S, Setting, value_of
 from kraftcheck.kafka.live.library import ClientError, LibraryError, Sharer, Sharing, Shown
 
 KINDS: Final = (*("accept",) * 14, *("release",) * 3, "reject", *("renew",) * 2)
@@ -139,9 +139,8 @@ class Member:
     def _by_key(self, records: list[Shown]) -> dict[str, list[list[Any]]]:
         found: dict[str, list[list[Any]]] = {}
         for each in records:
-            text = each.value.decode("utf-8", "replace")
-            value = int(text) if text.isdigit() else text
-            row = [each.offset, value, each.times] if each.times else [each.offset, value]
+            row: list[Any] = [each.offset, value_of(each.value)]
+            row += [each.times] if each.times else []
             found.setdefault(self._setting.key(each.partition), []).append(row)
         return found
 

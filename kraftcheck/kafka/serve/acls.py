@@ -119,6 +119,16 @@ class Acls:
         return [each for each in self._all if _fits(each, asked)]
 
 
+def refused(request: Request, error: str, why: str) -> Message:
+    """What a request about ACLs is told of which nothing is done."""
+    told = {"error_code": ERRORS[error], "error_message": why}
+    if request.api == "DescribeAcls":
+        return {**told, "resources": []}
+    if request.api == "CreateAcls":
+        return {"results": [told for _ in request.body["creations"]]}
+    return {"filter_results": [{**told, "matching_acls": []} for _ in request.body["filters"]]}
+
+
 def _made(asked: Message) -> Acl | str:
     """Make an ACL, or say why it is refused (AclControlManager.validateNewAcl).
 

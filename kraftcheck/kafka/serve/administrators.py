@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from kraftcheck.kafka.serve.acls import refused
 from kraftcheck.kafka.serve.apis import ERRORS
 from kraftcheck.kafka.serve.batches import UNSET, Ended
 from kraftcheck.kafka.serve.codec import Message
@@ -28,11 +29,6 @@ PARTITIONS_MAX: Final = 2000
 DIRECTORY: Final = "/kraftcheck/broker-{}"
 """Each broker has one, of which there is nothing but the name."""
 _CONSTANT: Final = "Replicas of a served partition stay as they are."
-_NO_ACLS: Final = {
-    "error_code": ERRORS["SECURITY_DISABLED"],
-    "error_message": "No Authorizer is configured.",
-}
-_NO_ACLS_TOLD: Final = {**_NO_ACLS, "error_message": "No Authorizer is configured on the broker"}
 
 
 class Administrators:
@@ -49,11 +45,7 @@ class Administrators:
             "DescribeQuorum": self._describe_quorum,
             "AlterPartitionReassignments": self._reassign,
             "ListPartitionReassignments": lambda _: {"error_message": None, "topics": []},
-            "DescribeAcls": lambda _: {**_NO_ACLS_TOLD, "resources": []},
-            "CreateAcls": lambda r: {"results": [_NO_ACLS for _ in r.body["creations"]]},
-            "DeleteAcls": lambda r: {
-                "filter_results": [{**_NO_ACLS, "matching_acls": []} for _ in r.body["filters"]]
-            },
+            **dict.fromkeys(("DescribeAcls", "CreateAcls", "DeleteAcls"), _without_acls),
         }
 
     # --- Reassignment: KIP-455, as far as replicas are a constant of a partition
@@ -285,6 +277,12 @@ class Administrators:
             if batch.is_transactional and said.get("current_txn_start_offset", UNSET) == UNSET:
                 said["current_txn_start_offset"] = batch.base
         return sorted(known.values(), key=lambda each: int(each["producer_id"]))
+
+
+def _without_acls(request: Request) -> Message:
+    """Kafka's words, which differ."""
+    more = " on the broker" if request.api == "DescribeAcls" else "."
+    return refused(request, "SECURITY_DISABLED", f"No Authorizer is configured{more}")
 
 
 _NOT_HOSTED: Final = "This server does not host this topic-partition."

@@ -229,7 +229,7 @@ class Core:
                     request = Request(connection, broker, name, 0, correlation, client)
                     offered = self.served[name](request)
                     assert isinstance(offered, dict), "answered at once"
-                    self._answer(request, offered | {"error_code": code("UNSUPPORTED_VERSION")})
+                    self._answer(request, offered | {"error_code": ERRORS["UNSUPPORTED_VERSION"]})
                     return None
                 self.note(f"API {key} version {version}, asked by {client!r}")
                 raise Malformed(f"API {key} version {version} is not served")
@@ -471,7 +471,3 @@ def _behind_tags(data: bytes, at: int) -> int:
         size, at = uvarint(data, at)
         at += size
     return at
-
-
-def code(error: str) -> int:
-    return ERRORS[error]

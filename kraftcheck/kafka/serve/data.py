@@ -66,15 +66,6 @@ class Data:
             return None, "UNKNOWN_TOPIC_OR_PARTITION"
         return partition, "NONE" if broker in partition.brokers else "NOT_LEADER_OR_FOLLOWER"
 
-    def topic_of(self, said: Message, name: str) -> tuple[ServedTopic | None, bool]:
-        """The topic that a request names, and whether by its id.
-
-        The log of offsets is no topic of clients.
-        """
-        by_id = name not in said
-        found = self.world.with_id(said["topic_id"]) if by_id else self.world.topics.get(said[name])
-        return (None if found is None or found.name in INTERNAL else found), by_id
-
     def leader_hint(self, partition: ServedPartition, broker: int) -> Message:
         known = partition.known_to(broker)
         return {"leader_id": known.leader, "leader_epoch": known.leader_epoch}
@@ -93,7 +84,7 @@ class Data:
         body, acks = request.body, request.body["acks"]
         produce = Produce(self, request)
         for topic in body["topic_data"]:
-            of, by_id = self.topic_of(topic, "name")
+            of, by_id = self.world.topic_of_clients(topic), "name" not in topic
             slots: list[Message] = []
             produce.responses.append({**named(topic), "partition_responses": slots})
             for asked in topic["partition_data"]:
@@ -259,8 +250,6 @@ class Data:
         delete = Delete(self, request)
         for topic in request.body["topics"]:
             of = self.world.topics.get(topic["name"])
-            if of is None or of.name not in INTERNAL:
-                of, _ = self.topic_of(topic, "name")
             for asked in topic["partitions"]:
                 partition, error = self.find(of, asked["partition_index"], request.broker, False)
                 if of is not None and of.name in INTERNAL:

@@ -27,10 +27,8 @@ from kraftcheck.kafka.serve.logs import (
     Promise,
     wrapped,
 )
-from kraftcheck.kafka.serve.partition import ServedTopic
 from kraftcheck.kafka.serve.producers import Producers, Transactional
 from kraftcheck.kafka.serve.requests import Request, Serve, Waiting, by_topic
-from kraftcheck.kafka.serve.world import INTERNAL
 from kraftcheck.reference.partition.log import Record as Entry
 from kraftcheck.reference.partition.types import UNDEFINED
 
@@ -104,14 +102,6 @@ class Offsets:
             "OffsetDelete": self._offset_delete,
         }
 
-    def _topic(self, said: Message) -> ServedTopic | None:
-        found = (
-            self._world.topics.get(said["name"])
-            if "name" in said
-            else self._world.with_id(said["topic_id"])
-        )
-        return None if found is None or found.name in INTERNAL else found
-
     # --- Commits
 
     def _offset_commit(self, request: Request) -> Message | Waiting:
@@ -146,7 +136,7 @@ class Offsets:
         body, commit = request.body, Commit(self._core, request)
 
         def slot_of(topic: Message, asked: Message) -> Message:
-            of, index = self._topic(topic), asked["partition_index"]
+            of, index = self._world.topic_of_clients(topic), asked["partition_index"]
             slot: Message = {"partition_index": index}
             if refused != "NONE":
                 slot["error_code"] = ERRORS[refused]
@@ -224,7 +214,7 @@ class Offsets:
         asked = [(t["name"], p["partition_index"]) for t in body["topics"] for p in t["partitions"]]
         # Those that there are not are told first.
         for name, index in sorted(asked, key=lambda each: self._exists(*each)):
-            of, why = self._topic({"name": name}), "NONE"
+            of, why = self._world.topic_of_clients({"name": name}), "NONE"
             if of is None or not self._exists(name, index):
                 why = "UNKNOWN_TOPIC_OR_PARTITION"
             elif group.subscribes(name):
@@ -251,7 +241,7 @@ class Offsets:
         return answered(promise)
 
     def _exists(self, topic: str, partition: int) -> bool:
-        of = self._topic({"name": topic})
+        of = self._world.topic_of_clients({"name": topic})
         return of is not None and 0 <= partition < len(of.partitions)
 
     # --- What was committed
@@ -308,7 +298,7 @@ class Offsets:
         index: int,
     ) -> Message:
         """views: in which no transaction may be open that changes what is told."""
-        of = self._topic(topic)
+        of = self._world.topic_of_clients(topic)
         told: Message = {"partition_index": index, "committed_offset": UNDEFINED}
         told |= {"committed_leader_epoch": UNDEFINED, "metadata": ""}
         if of is None:

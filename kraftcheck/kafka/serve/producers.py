@@ -65,6 +65,20 @@ class Transactional(NamedTuple):
     """Whether it knows of errors after which it is to abort (KIP-1050)."""
 
 
+class _Place(NamedTuple):
+    """A batch, and the partition and its leader that it comes to."""
+
+    partition: ServedPartition
+    broker: int
+    batch: Batch
+
+    @property
+    def key(self) -> tuple[int, int, int, int]:
+        """Of its producer's row, in a tenure of the leader."""
+        epoch = self.partition.row(self.broker).leader_epoch
+        return self.partition.number, self.broker, epoch, self.batch.producer
+
+
 class Aborted(NamedTuple):
     """A transaction that was aborted: its first offset, and that of its marker."""
 
@@ -158,7 +172,8 @@ class Producers:
         told: Callable[[str, int], None],
     ) -> None:
         """Lets a batch in when its coordinator does; `told` hears the error and the base offset."""
-        row = self._row(partition, broker, batch)
+        at = _Place(partition, broker, batch)
+        row = self._row(at)
         self._numbers += 1
         count = max(row.producer.sequence, 0)
         if batch.producer_epoch != row.producer.epoch:
@@ -168,7 +183,7 @@ class Producers:
         m = Produce(NODE, NODE, NODE, NODE, batch.producer_epoch, self._numbers, count)
         outcome = _HANDLERS[of.version].step(NODE, row, m)
         assert outcome is not None, "no two requests are one"
-        self._keep(partition, broker, batch, outcome.row)
+        self._keep(at, outcome.row)
         release = appends.hold()
 
         def settle(error: str) -> None:
@@ -180,7 +195,7 @@ class Producers:
 
         waiting = next((v for v in outcome.row.verifying if v.request == m), None)
         if waiting is not None:
-            self._ask(partition, broker, batch, of, waiting, settle, AGAIN_TIMES)
+            self._ask(at, of, waiting, settle, AGAIN_TIMES)
         elif any(isinstance(each, Produced) for each in outcome.sent):
             settle("NONE")
         else:
@@ -188,16 +203,13 @@ class Producers:
 
     def _ask(
         self,
-        partition: ServedPartition,
-        broker: int,
-        batch: Batch,
+        at: _Place,
         of: Transactional,
         waiting: Verification,
         settle: Callable[[str], None],
         times: int,
     ) -> None:
-        row = self._row(partition, broker, batch)
-        outcome = _HANDLERS[of.version].step(NODE, row, Ask(waiting, 0))
+        outcome = _HANDLERS[of.version].step(NODE, self._row(at), Ask(waiting, 0))
         if outcome is None:
             # A marker has come meanwhile, and made the batch one of the past.
             settle("INVALID_PRODUCER_EPOCH")
@@ -207,29 +219,20 @@ class Producers:
 
         def heard(error: str) -> None:
             if error == "CONCURRENT_TRANSACTIONS" and of.version == 2 and times > 1:
-                again = (partition, broker, batch, of, waiting, settle, times - 1)
-                self._core.after(AGAIN_MS, lambda: self._ask(*again))
+                self._core.after(AGAIN_MS, lambda: self._ask(at, of, waiting, settle, times - 1))
             elif error == "NONE":
-                settle(self._verified(partition, broker, batch, of, waiting))
+                settle(self._verified(at, of, waiting))
             else:
-                self._forget(partition, broker, batch, waiting)
+                self._forget(at, waiting)
                 settle(_told(error, of))
 
-        self.ask(broker, of, batch.producer, partition, asked, heard)
+        self.ask(at.broker, of, at.batch.producer, at.partition, asked, heard)
 
-    def _verified(
-        self,
-        partition: ServedPartition,
-        broker: int,
-        batch: Batch,
-        of: Transactional,
-        waiting: Verification,
-    ) -> str:
+    def _verified(self, at: _Place, of: Transactional, waiting: Verification) -> str:
         """The coordinator lets the batch in; and this partition?"""
         handlers, rules = _HANDLERS[of.version], RULES[of.version]
-        row = self._row(partition, broker, batch)
         allowed = Allowed(COORDINATOR, NODE, waiting.request.epoch)
-        outcome = handlers.step(NODE, row, allowed)
+        outcome = handlers.step(NODE, self._row(at), allowed)
         assert outcome is not None, "any answer is taken"
         row = outcome.row
         found = next((v for v in row.verifying if v.request == waiting.request), None)
@@ -237,17 +240,15 @@ class Producers:
             return "INVALID_PRODUCER_EPOCH"
         outcome = handlers.step(NODE, row, Verified(found))
         assert outcome is not None, "it has been answered"
-        self._keep(partition, broker, batch, outcome.row)
+        self._keep(at, outcome.row)
         if any(isinstance(each, Produced) for each in outcome.sent):
             return "NONE"
         return rules.batch_error(row.producer, found.request, rules.is_guarded(row.guard, found))
 
-    def _forget(
-        self, partition: ServedPartition, broker: int, batch: Batch, waiting: Verification
-    ) -> None:
-        row = self._row(partition, broker, batch)
+    def _forget(self, at: _Place, waiting: Verification) -> None:
+        row = self._row(at)
         left = tuple([v for v in row.verifying if v.request != waiting.request])
-        self._keep(partition, broker, batch, replace(row, verifying=left))
+        self._keep(at, replace(row, verifying=left))
 
     # --- Markers: X14, X23
 
@@ -262,40 +263,33 @@ class Producers:
     ) -> None:
         """Ends a producer's transaction here; `told` hears the error when it is replicated."""
         batch = marker(producer, m.epoch, Ended(m.decision, m.coordinator_epoch))
-        row = self._row(partition, broker, batch)
+        at = _Place(partition, broker, batch)
+        row = self._row(at)
         outcome = _HANDLERS[version].step(NODE, row, m)
         assert outcome is not None, "a marker is taken or refused"
         if not outcome.sent:
             told(RULES[version].marker_error(row.producer, m))
             return
-        self._keep(partition, broker, batch, outcome.row)
+        self._keep(at, outcome.row)
         appends = Appends(self._core, broker)
         appends.append(partition, batch, -1, lambda error, _: told(error))
 
     # --- Rows
 
-    def _key(
-        self, partition: ServedPartition, broker: int, batch: Batch
-    ) -> tuple[int, int, int, int]:
-        return partition.number, broker, partition.row(broker).leader_epoch, batch.producer
-
-    def _row(self, partition: ServedPartition, broker: int, batch: Batch) -> PartitionLeader:
+    def _row(self, at: _Place) -> PartitionLeader:
         """The row, with what the log says of the producer.
 
         Its own log is not looked at: a marker that comes again is appended again, as in Kafka.
         """
-        row = self._rows.get(self._key(partition, broker, batch), INITIAL_PARTITION)
-        known = self.ongoing(partition, broker).producers.get(batch.producer)
+        row = self._rows.get(at.key, INITIAL_PARTITION)
+        known = self.ongoing(at.partition, at.broker).producers.get(at.batch.producer)
         return replace(row, log=(), producer=known or INITIAL_PARTITION.producer)
 
-    def _keep(
-        self, partition: ServedPartition, broker: int, batch: Batch, row: PartitionLeader
-    ) -> None:
-        key = self._key(partition, broker, batch)
+    def _keep(self, at: _Place, row: PartitionLeader) -> None:
         if row.guard == UNKNOWN and not row.verifying:
-            self._rows.pop(key, None)
+            self._rows.pop(at.key, None)
         else:
-            self._rows[key] = row
+            self._rows[at.key] = row
 
 
 def _told(error: str, of: Transactional) -> str:

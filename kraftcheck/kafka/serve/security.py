@@ -16,7 +16,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from kraftcheck.kafka.serve.acls import CLUSTER, Acls
+from kraftcheck.kafka.serve.acls import CLUSTER, Acls, refused
 from kraftcheck.kafka.serve.apis import ERRORS
 from kraftcheck.kafka.serve.codec import Message
 from kraftcheck.kafka.serve.core import Closed, Core
@@ -320,7 +320,7 @@ class Security:
         if not (self.denied or self.acls):
             return serve(request)
         if api in OF_CLUSTER and self._is_denied(request, OF_CLUSTER[api], "cluster", CLUSTER):
-            return _of_cluster(request)
+            return refused(request, "CLUSTER_AUTHORIZATION_FAILED", _OF_CLUSTER)
         for table, kind, field, error in (
             (OF_GROUPS, "group", "group_id", "GROUP_AUTHORIZATION_FAILED"),
             (OF_TRANSACTIONS, "transactional_id", "transactional_id", _OF_ID),
@@ -339,13 +339,13 @@ class Security:
         if not denied:
             return serve(request)
         rest = [each for each in asked if each not in denied]
-        refused = self._refused(request, {**body, field: denied})
+        told = self._refused(request, {**body, field: denied})
         if not rest:
             if body.get("acks") == 0:
                 raise Closed("a produce without acks is not authorized")
-            return refused
+            return told
         request.body = {**body, field: rest}
-        request.finish = lambda answer: _merged(answer, refused)
+        request.finish = lambda answer: _merged(answer, told)
         return serve(request)
 
     def _refused(self, request: Request, body: Message) -> Message:
@@ -374,16 +374,6 @@ _OF_CLUSTER: Final = "Cluster authorization failed."
 _OF_ID: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 
 
-def _of_cluster(request: Request) -> Message:
-    """What a request about ACLs is told that is not allowed."""
-    refused = {"error_code": ERRORS["CLUSTER_AUTHORIZATION_FAILED"], "error_message": _OF_CLUSTER}
-    if request.api == "DescribeAcls":
-        return {**refused, "resources": []}
-    if request.api == "CreateAcls":
-        return {"results": [refused for _ in request.body["creations"]]}
-    return {"filter_results": [{**refused, "matching_acls": []} for _ in request.body["filters"]]}
-
-
-def _merged(answer: Message, refused: Message) -> Message:
+def _merged(answer: Message, denied: Message) -> Message:
     field = "responses" if "responses" in answer else "topics"
-    return answer | {field: [*answer.get(field, ()), *refused.get(field, ())]}
+    return answer | {field: [*answer.get(field, ()), *denied.get(field, ())]}

@@ -27,7 +27,7 @@ from kraftcheck.kafka.serve.apis import ERRORS
 from kraftcheck.kafka.serve.codec import Message
 from kraftcheck.kafka.serve.partition import ServedPartition
 from kraftcheck.kafka.serve.requests import Request
-from kraftcheck.kafka.serve.world import INTERNAL, ServedWorld
+from kraftcheck.kafka.serve.world import ServedWorld
 from kraftcheck.traces.history import FAIL, INDETERMINATE, OK
 
 TV2_END: Final = 5
@@ -60,9 +60,8 @@ def partitions(
     what the message calls a topic's name, its partitions and their numbers.
     """
     for topic in topics:
-        by_id = name not in topic
-        of = world.with_id(topic["topic_id"]) if by_id else world.topics.get(topic[name])
-        for said in topic[within] if of is not None and of.name not in INTERNAL else ():
+        of = world.topic_of_clients(topic, name)
+        for said in topic[within] if of is not None else ():
             if of is not None and 0 <= said[index] < len(of.partitions):
                 yield topic, of.partitions[said[index]], said
 

@@ -333,6 +333,14 @@ class ServedWorld:
     def with_id(self, id: bytes) -> ServedTopic | None:
         return next((topic for topic in self.topics.values() if topic.id == id), None)
 
+    def topic_of_clients(self, said: Mapping[str, Any], name: str = "name") -> ServedTopic | None:
+        """The topic that a request names, or by its id; the logs of brokers are none of clients.
+
+        name: what the request calls a topic's name.
+        """
+        topic = self.topics.get(said[name]) if name in said else self.with_id(said["topic_id"])
+        return None if topic is None or topic.name in INTERNAL else topic
+
     def called(self, said: Mapping[str, Any]) -> str:
         """The name of a topic in a request, which may say its id; "" if there is none."""
         topic = self.with_id(said.get("topic_id", b""))
@@ -470,8 +478,7 @@ class ServedWorld:
 
     def give(self, partition: ServedPartition, node: int, input: Input) -> Step | None:
         partition.now = self.now
-        step = partition.give(node, input)
-        return step
+        return partition.give(node, input)
 
     # --- Faults: all are of the world, and what follows is by the rules
 

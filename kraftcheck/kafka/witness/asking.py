@@ -76,7 +76,7 @@ def ask(
         for node, row, input in some:
             found.attempts += 1
             brought, answer = next(said), next(said)
-            if not _is_there(brought, row, speech):
+            if not (brought and speech.leads_to(brought, row)):
                 found.reasons[NOT_THERE] += 1
                 continue
             reference = next(iter(matcher.book.outcomes(node, row, input)), None)
@@ -101,14 +101,6 @@ def ask(
 def _lines(speech: Speech, node: int, row: Any, input: Any) -> tuple[str, str]:
     there = speech.step_text(input, Result(row, (), ""))
     return f"{node} follow {there}", f"{node} {speech.text(input)}"
-
-
-def _is_there(brought: str, row: Any, speech: Speech) -> bool:
-    """Whether a node has come to where it was to be brought."""
-    try:
-        return bool(brought) and bool(speech.taken(brought).outcome.row == row)
-    except Unspoken:
-        return False
 
 
 def _differs(reference: Result | None, answer: str, speech: Speech, same: Same) -> str | None:

@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
+import msgspec
+
+from kraftcheck.exits import BadInput
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.kafka import Composed, methods_of
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.sim.choices import SeededChooser, Stream, pick
 from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
 
@@ -52,6 +56,11 @@ def drawn_move(there: Sequence[Move], stream: Stream) -> bool:
 def a_move(there: Callable[[S], Sequence[Move]]) -> Callable[[S, Stream], bool]:
     """A kind of move: one of these."""
     return lambda schedule, stream: drawn_move(there(schedule), stream)
+
+
+def wanted(*kinds: str) -> Callable[[Any, Stream], bool]:
+    """A kind of move: one of these that a broker wants."""
+    return a_move(lambda schedule: schedule.wants(*kinds))
 
 
 # -- Runs
@@ -108,10 +117,27 @@ class Component:
         return (self,)
 
     @property
+    def names(self) -> list[str]:
+        """Of the parts' protocols."""
+        return [part.protocol.name for part in self.parts]
+
+    @property
+    def machine(self) -> str:
+        """Of its schedules."""
+        witness = self.protocol.witness
+        return (witness and witness.under) or self.protocol.name
+
+    @property
     def methods(self) -> Mapping[str, str]:
         """Kafka's, by the spec's action."""
-        witness = self.protocol.witness
-        return methods_of((witness and witness.under) or self.protocol.name)
+        return methods_of(self.machine)
+
+    def setting_of(self, script: Script, name: object) -> Any:
+        """That of a script of this name. Raises BadInput: wrong options."""
+        try:
+            return self.setting(script.options)
+        except msgspec.ValidationError as error:
+            raise BadInput(f"{name}: options: {error}") from None
 
     def walk(self, schedule: Any, seed: int, moves: int) -> None:
         """So many moves by chance."""

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness import quorum
-from kraftcheck.kafka.witness.chance import Component, a_move, drawn_move
-from kraftcheck.kafka.witness.following import Hosted
+from kraftcheck.kafka.witness.chance import Component, a_move, drawn_move, wanted
+from kraftcheck.kafka.witness.following import Hosted, if_any
 from kraftcheck.kafka.witness.kafka import CLUSTER_OF_KAFKA, Kafka
 from kraftcheck.kafka.witness.partition import BROKERS, is_cleared, is_unsent
 from kraftcheck.kafka.witness.quorum import VOTERS
@@ -47,7 +47,7 @@ from kraftcheck.reference.quorum.types import Row
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
 from kraftcheck.reference.sim.memo import JoinedMemo, State, Step
-from kraftcheck.reference.steered.moves import Move, NodeStep
+from kraftcheck.reference.steered.moves import Move
 
 VOTERS_OF, CONTROLLERS_OF, BROKERS_OF = "quorum/", "controller/", "broker/"
 """What the host's names of nodes begin with."""
@@ -118,7 +118,6 @@ class KafkaCluster(Hosted, ClusterSchedule):
         """rules: of the quorum."""
         self._rules = rules
         self.be_hosted(host, compares)
-        self.taken: list[NodeStep] = []
         self.decides: int | None = None
         """The voter whose controller is asked now."""
         self.stands: Step | None = None
@@ -163,13 +162,8 @@ class KafkaCluster(Hosted, ClusterSchedule):
             outcome, text = made.outcome, made.text
             if outcome.row.status == "Down":
                 self.brokers.stop(node, _is_gone)
-        self.lines.append((text, len(self.moves)))
-        action = f"Handle{type(input).__name__}"
-        said = (row, input, outcome.row, outcome.sent, outcome.ignored)
-        self.taken.append(NodeStep(self.constants.partitions[0], node, action, *said))
-        if self.compares:
-            other = reference(node, row, input)
-            self.compare(len(self.lines), input, outcome, [] if other is None else [other])
+        step, constants = Taken(text, node, row, input, outcome), self.constants.partitions[0]
+        self.note_step(step, constants, lambda: if_any(reference(node, row, input)))
         return outcome
 
     def _standing(self, row: Any) -> Outcome | None:
@@ -292,27 +286,23 @@ def _crash_voter(cluster: KafkaCluster, stream: Stream) -> bool:
     return not cluster.voters.nodes("Down") and drawn_move(cluster.voters.crashes(), stream)
 
 
-def _wants(*kinds: str) -> Callable[[KafkaCluster, Stream], bool]:
-    return a_move(lambda cluster: cluster.wants(*kinds))
-
-
 MOVES: Final[dict[Callable[[KafkaCluster, Stream], bool], tuple[int, ...]]] = {
     _calm: (60, 100, 150),
     a_move(lambda c: [*c.between(), *c.data(), *c.voters.arrivals()]): (10, 30),
     _produce: (5, 10, 20),
     a_move(KafkaCluster.readings): (5, 10),
     a_move(KafkaCluster.restarts): (5, 10),
-    _wants(*LATE): (2, 5, 10),
+    wanted(*LATE): (2, 5, 10),
     a_move(_asked): (2, 5),
     a_move(lambda c: c.voters.expiries()): (0, 1, 4),
     _elect: (0, 1, 2),
     a_move(lambda c: c.voters.resignations()): (0, 1, 2),
     a_move(KafkaCluster.endings): (0, 1, 3),
     a_move(KafkaCluster.elections): (0, 1, 3),
-    _wants(*FAILED): (0, 1, 3),
+    wanted(*FAILED): (0, 1, 3),
     a_move(lambda c: [*c.data(True)[:20], *c.voters.arrivals(True)[:20]]): (0, 3, 8),
     _lose: (0, 1, 3),
-    _wants(*DISK): (0, 2),
+    wanted(*DISK): (0, 2),
     a_move(KafkaCluster.breakages): (0, 1),
     _crash: (0, 1, 2),
     _crash_voter: (0, 1, 2),

@@ -39,6 +39,10 @@ class Differing(NamedTuple):
     action: str
     differences: tuple[Difference, ...]
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(each.field for each in self.differences)
+
 
 def compared(kafka: Any, reference: Iterable[Any]) -> tuple[Difference, ...]:
     """Say how Kafka's outcome differs from the nearest of the reference's.
@@ -83,15 +87,11 @@ def difference_lines(
     Each action and its fields with how many steps, the most frequent first, and the first such
     step.
     """
-    kinds = Counter((each.action, _fields(each)) for each in differing)
+    kinds = Counter((each.action, each.fields) for each in differing)
     lines = []
     for (action, fields), count in kinds.most_common(most):
-        first = next(e for e in differing if (e.action, _fields(e)) == (action, fields))
+        first = next(e for e in differing if (e.action, e.fields) == (action, fields))
         where = f"{action} ({methods.get(action, 'Kafka')})"
         lines.append(f"{count:,} differ at {where}, first line {first.line}")
         lines += [f"    {each}" for each in first.differences]
     return lines
-
-
-def _fields(of: Differing) -> tuple[str, ...]:
-    return tuple(each.field for each in of.differences)

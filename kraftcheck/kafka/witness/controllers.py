@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, deliver, some
 from kraftcheck.reference.controllers.messages import (
@@ -27,8 +26,8 @@ MOST: Final = 1000
 class KafkaControllers(KafkaSteered):
     """Controllers under a schedule."""
 
-    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        super().__init__(CONTROLLERS, options, host, (CONTROLLER_KIND.name,), {}, (), compares)
+    protocol = CONTROLLERS
+    kafkas = (CONTROLLER_KIND.name,)
 
 
 MOVES: Final[dict[Callable[[KafkaControllers, Stream], bool], tuple[int, ...]]] = {

@@ -106,10 +106,9 @@ class Driven(NamedTuple):
 
 def traces_of(trace: Path, component: Component) -> list[Path]:
     """The files with the steps of each part: this one, if the component is one protocol."""
-    names = [part.protocol.name for part in component.parts]
-    if len(names) == 1:
+    if len(component.names) == 1:
         return [trace]
-    return [trace.with_name(f"{trace.stem}-{name}{trace.suffix}") for name in names]
+    return [trace.with_name(f"{trace.stem}-{name}{trace.suffix}") for name in component.names]
 
 
 def drive(
@@ -159,7 +158,7 @@ def drive(
                     steps.places.extend((run, made) for _, made in taken.lines)
                     file.writelines(of_run(text, run) for text, _ in taken.lines)
                 driven.thrown.extend(f"run {run}: {each}" for each in schedule.thrown)
-                driven.scripts.append(_script(protocol, schedule))
+                driven.scripts.append(_script(component, schedule))
                 told(run + 1 - first)
         return driven
 
@@ -211,7 +210,7 @@ def by_chance(
     """
     use_jar(jar)
     protocol = component.protocol
-    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
+    profile = kafka.allowed(*component.names)
     tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     place = artifacts.claim(out)
     begin = monotonic()
@@ -314,12 +313,11 @@ def of_run(text: str, run: int) -> str:
     return f'{text.removesuffix("}")},"run":{run}}}\n'
 
 
-def _script(protocol: Protocol | Composed, schedule: following.Hosted) -> Script:
+def _script(component: Component, schedule: following.Hosted) -> Script:
     setting = schedule.setting()
-    if isinstance(protocol, Protocol):  # a composition says it of its parts
+    if isinstance(component.protocol, Protocol):  # a composition says it of its parts
         setting = {**setting, "watched": False}
-    machine = (protocol.witness and protocol.witness.under) or protocol.name
-    return Script(machine=machine, moves=tuple(schedule.moves), options=setting)
+    return Script(machine=component.machine, moves=tuple(schedule.moves), options=setting)
 
 
 def _wrong(found: Witnessed) -> list[int]:

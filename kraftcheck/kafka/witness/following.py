@@ -9,22 +9,27 @@ Law of this file: a step of Kafka's is taken as it stands; nothing knows of a pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kraftcheck.kafka.live.witness.host import REFUSED, THROWN, Host
 from kraftcheck.kafka.witness.comparing import Differing, compared
-from kraftcheck.kafka.witness.speech import Outcome, Unspoken
+from kraftcheck.kafka.witness.speech import Outcome, Taken, Unspoken
 from kraftcheck.reference.protocols import kind_of_row
 from kraftcheck.reference.runner.narrate import render_input
 from kraftcheck.reference.steered.failures import Failure, StepUnsaid
-from kraftcheck.reference.steered.moves import Move
+from kraftcheck.reference.steered.moves import Move, NodeStep
 from kraftcheck.reference.steered.scripts import Script
 from kraftcheck.traces.counterexamples.moves import alike
 
 
 class Impossible(Exception):
     """Kafka cannot be given this input. The text is one line."""
+
+
+def if_any(outcome: Any) -> list[Any]:
+    """What a handler of the reference has made; none: it takes no step."""
+    return [] if outcome is None else [outcome]
 
 
 class Hosted:
@@ -34,7 +39,7 @@ class Hosted:
     """In words, so far. lines: its steps as lines of a trace, each with how many moves had been
     made by then. thrown: what ended processes, in Kafka's words. differing: if they are compared,
     the steps that the reference would not have taken so; their lines are counted from 1, of this
-    run.
+    run. taken: the steps that were noted (note_step).
     """
 
     if TYPE_CHECKING:  # Of the reference's run that it is, too.
@@ -49,6 +54,7 @@ class Hosted:
         """To be called before any node takes a step. anew: the host begins a run."""
         self.compares = compares
         self.differing: list[Differing] = []
+        self.taken: list[NodeStep] = []
         self.lines: list[tuple[str, int]] = []
         self.thrown: list[str] = []
         self._host = host
@@ -73,6 +79,18 @@ class Hosted:
         thrown = [each.removeprefix(THROWN) for each in parts if each.startswith(THROWN)]
         self.thrown.extend(f"{called}: {each}" for each in thrown)
         return [each for each in parts if not each.startswith(THROWN)]
+
+    def note_step(
+        self, step: Taken, constants: Any, reference: Callable[[], Iterable[Any]]
+    ) -> None:
+        """Notes a step of one of Kafka's nodes. reference: all that may come of it instead."""
+        made = step.outcome
+        self.lines.append((step.text, len(self.moves)))
+        action = f"Handle{type(step.input).__name__}"
+        said = (step.before, step.input, made.row, made.sent, made.ignored)
+        self.taken.append(NodeStep(constants, step.node, action, *said))
+        if self.compares:
+            self.compare(len(self.lines), step.input, made, reference())
 
     def compare(self, line: int, input: Any, kafka: Outcome, reference: Iterable[Any]) -> None:
         """Notes in what a step differs from all that the reference may do. line: of the trace."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness import covering, histories
 from kraftcheck.kafka.witness.coordinator_graphs import Walk
+from kraftcheck.kafka.witness.following import if_any
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.speech import Outcome
 from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver, some
@@ -79,16 +80,19 @@ class _Follows(CoordinatorHandlers):
 class KafkaGroup(KafkaSteered):
     """A group under a schedule."""
 
+    protocol = GROUPS
+    kafkas = (COORDINATOR_KIND.name,)
+    quiet = QUIET
+    departs_from = UNKEPT
+
     def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        of = (COORDINATOR_KIND.name,)
-        super().__init__(GROUPS, options, host, of, QUIET, UNKEPT, compares)
+        super().__init__(options, host, compares)
         self._follows = _Follows(GroupRules(self.constants))
 
     def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:
         members = zip(self.constants.members, newest(kafka.row.log).members, strict=True)
         self._follows.chosen = {p: n for n, member in members for p in member.target}
-        made = self._follows.step(row, input)
-        return [] if made is None else [made]
+        return if_any(self._follows.step(row, input))
 
     def act(self, node: int, input: KnownInput, lost: bool = False) -> bool:
         """Act as a member that has left for a while, and does not leave again before it is back.
@@ -165,6 +169,4 @@ def component(kafka: Kafka) -> _Coordinators:
     return GROUP_COORDINATORS
 
 
-cover = partial(
-    covering.cover, partial(Walk, (COORDINATOR_KIND.name,)), histories.drive, GROUPS.name
-)
+cover = partial(covering.cover, partial(Walk, KafkaGroup.kafkas), histories.drive, GROUPS.name)

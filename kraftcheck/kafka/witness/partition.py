@@ -13,11 +13,18 @@ import msgspec
 
 from kraftcheck.kafka.live.witness.host import REFUSED, THROWN, Host
 from kraftcheck.kafka.witness import covering, walking
-from kraftcheck.kafka.witness.chance import Component, a_move, a_step, drawn_move, drawn_step
+from kraftcheck.kafka.witness.chance import (
+    Component,
+    a_move,
+    a_step,
+    drawn_move,
+    drawn_step,
+    wanted,
+)
 from kraftcheck.kafka.witness.departures import NO_USE, STOPS
-from kraftcheck.kafka.witness.following import Hosted
+from kraftcheck.kafka.witness.following import Hosted, if_any
 from kraftcheck.kafka.witness.kafka import Kafka
-from kraftcheck.kafka.witness.speech import Speech, Taken, Unspoken
+from kraftcheck.kafka.witness.speech import Speech, Taken
 from kraftcheck.kafka.witness.walking import Walker
 from kraftcheck.reference.partition.messages import (
     CONTROLLER,
@@ -43,8 +50,8 @@ from kraftcheck.reference.partition.steered.told import DISK, FAILED, LATE, PROM
 from kraftcheck.reference.partition.types import BrokerRow, PartitionConstants
 from kraftcheck.reference.sim.choices import Stream, chance, pick
 from kraftcheck.reference.sim.interning import KnownInput
-from kraftcheck.reference.steered.moves import Move, NodeStep
-from kraftcheck.traces.cover.matching import Matcher, Step
+from kraftcheck.reference.steered.moves import Move
+from kraftcheck.traces.cover.matching import Step
 from kraftcheck.traces.foreign.reading import ForeignTrace
 from kraftcheck.traces.foreign.verdicts import Finding
 from tla_utils import Record, Value
@@ -56,7 +63,6 @@ class KafkaPartition(Hosted, PartitionSchedule):
     def __init__(self, options: PartitionOptions, host: Host, compares: bool = False) -> None:
         self.be_hosted(host, compares)
         self.moves = []
-        self.taken: list[NodeStep] = []
         self._constants = constants_of(options)
         self._speech = Speech(self._constants)
         super().__init__(options, memo=PartitionMemo(None).taking(self._taken))
@@ -65,20 +71,14 @@ class KafkaPartition(Hosted, PartitionSchedule):
         steps = self.ask_host(node, self._speech.text(input), f"broker {node}")
         if not steps:
             return None
-        self.lines.append((steps[0], len(self.moves)))
-        made = self._speech.taken(steps[0]).outcome
-        action = f"Handle{type(input).__name__}"
-        said = (row, input, made.row, made.sent, made.ignored)
-        self.taken.append(NodeStep(self._constants, node, action, *said))
-        if self.compares:
-            self._reference = reference
-            self.compare(len(self.lines), input, made, self.reference(node, row, input))
-        return made
+        made = self._speech.taken(steps[0])._replace(before=row, input=input)
+        self._reference = reference
+        self.note_step(made, self._constants, partial(self.reference, node, row, input))
+        return made.outcome
 
     def reference(self, node: int, row: Any, input: Any) -> list[Any]:
         """What the reference may do, after a step has been compared with it."""
-        other = self._reference(node, row, input)
-        return [] if other is None else [other]
+        return if_any(self._reference(node, row, input))
 
     # --- Which moves there are: less than Kafka's may do, where the spec has no word for it
 
@@ -211,23 +211,19 @@ def _crash(schedule: KafkaPartition, stream: Stream) -> bool:
     return True
 
 
-def _wants(*kinds: str) -> Callable[[KafkaPartition, Stream], bool]:
-    return a_move(lambda schedule: schedule.wants(*kinds))
-
-
 MOVES: Final[dict[Callable[[KafkaPartition, Stream], bool], tuple[int, ...]]] = {
     _deliver: (60, 100),
-    _wants("SendReplicaFetch", "SendAlterPartition"): (20, 30),
+    wanted("SendReplicaFetch", "SendAlterPartition"): (20, 30),
     a_move(KafkaPartition.readings): (5, 15, 40),
     _produce: (10, 20, 40),
-    _wants(*LATE): (5, 15, 30),
-    _wants(*PROMPT): (2, 4, 8),
+    wanted(*LATE): (5, 15, 30),
+    wanted(*PROMPT): (2, 4, 8),
     a_move(KafkaPartition.restarts): (5, 10, 20),
-    _wants(*FAILED): (0, 2, 6),
+    wanted(*FAILED): (0, 2, 6),
     _again: (0, 10, 20),
     _straggler: (0, 5),
     a_move(KafkaPartition.drops): (0, 2, 6),
-    _wants(*DISK): (0, 2, 6),
+    wanted(*DISK): (0, 2, 6),
     _ask: (2, 6),
     a_move(KafkaPartition.breakages): (0, 2),
     _session: (1, 3, 6),
@@ -311,13 +307,6 @@ class Walk(Walker):
 
     loads = (CONTROLLER,)
 
-    def __init__(self, matcher: Matcher, speech: Speech) -> None:
-        super().__init__(matcher, speech)
-        self._begun = matcher.book.begun
-
-    def first(self) -> Sequence[str]:
-        return [self._told(step.node, step.input) for step in self._begun]
-
     def _lines(self, step: Step) -> Sequence[str]:
         """A controller is brought to where the model is if it has come to another row."""
         told = super()._lines(step)
@@ -338,12 +327,7 @@ class Walk(Walker):
 
     def goes_on(self, step: Step, answers: Sequence[str]) -> bool:
         brought = answers[1:]
-        if not brought:
-            return False
-        try:
-            return bool(self._speech.taken(brought[0]).outcome.row == step.result.row)
-        except Unspoken:
-            return False
+        return bool(brought) and self._speech.leads_to(brought[0], step.result.row)
 
 
 class _Brokers(Component):

@@ -30,14 +30,10 @@ class Walk(Walker):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         super().__init__(matcher, speech)
-        self._begun = matcher.book.begun
         self._in_turns = matcher.book.graph.turns
         self.unsent: list[str] = []
         self._follows: dict[int, Taken] = {}
         """By node, what Kafka has done in the same step as what came last: a flush, or a crash."""
-
-    def first(self) -> Sequence[str]:
-        return [self._told(step.node, step.input) for step in self._begun]
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         tears = [_tear(steps, at) for at in range(len(steps))]

@@ -14,8 +14,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-import msgspec
-
 from kraftcheck import artifacts, exits
 from kraftcheck.exits import BadInput
 from kraftcheck.kafka.live.witness.jars import class_path
@@ -102,10 +100,7 @@ def played(
 
     Raises BadInput: wrong options, or no move is possible; or as driving.by_chance.
     """
-    try:
-        setting = component.setting(script.options)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{name}: options: {error}") from None
+    setting = component.setting_of(script, name)
     constants = component.constants(setting)
 
     def work() -> following.Followed:
@@ -148,7 +143,7 @@ def replay(
 ) -> int:
     """A schedule of moves on Kafka, from this file. Raises as `played`."""
     driving.use_jar(jar)
-    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
+    profile = kafka.allowed(*component.names)
     return followed(component, script, path, kafka, profile, screen, out, differential)
 
 
@@ -242,11 +237,9 @@ def _given(names: Sequence[str], kafka: Kafka) -> Iterator[Given]:
                 yield Given(path.name, read.violates, None, None, why)
             continue
         component: Component = driver(name, name).component(kafka)
-        protocol = component.protocol
-        machine = (protocol.witness and protocol.witness.under) or protocol.name
-        every = schedules.every(machine)
+        every = schedules.every(component.machine)
         if not every:
-            raise BadInput(f"no schedule of a {machine} is stored")
+            raise BadInput(f"no schedule of a {component.machine} is stored")
         yield from (Given(stored, script.violates, component, script) for stored, script in every)
 
 
@@ -297,7 +290,7 @@ def _tried(
         component, trace = given.component, place / f"{name}.jsonl"
         # Without the classes none can be followed.
         tried(partial(class_path, kafka.version, kafka.jars, component.protocol.name))
-        profile = kafka.allowed(*(part.protocol.name for part in component.parts))
+        profile = kafka.allowed(*component.names)
         try:
             made = played(
                 *(component, given.script, given.name, kafka, trace, profile, screen.note, compares)

@@ -77,7 +77,6 @@ class KafkaSchedule(Hosted, Schedule):
         self.be_hosted(host, compares, anew=not among)
         if constants.release != "4.0":
             self._names = Names(partial(_words, constants))
-        self.taken: list[NodeStep] = []
         self._among = among
         self._speech = Speech(constants)
         self._follows: list[Taken] = []
@@ -159,13 +158,8 @@ class KafkaSchedule(Hosted, Schedule):
             if not self._follows:
                 return None
         step = self._follows.pop(0)
-        self.lines.append((step.text, len(self.moves)))
-        made = (step.before, step.input, step.outcome.row, step.outcome.sent, step.outcome.ignored)
-        action = f"Handle{type(step.input).__name__}"
-        if self.compares:
-            reference = self.reference(node, step.before, step.input)
-            self.compare(len(self.lines), step.input, step.outcome, reference)
-        self.taken.append(NodeStep(self.constants, node, action, *made))
+        allowed = partial(self.reference, node, step.before, step.input)
+        self.note_step(step, self.constants, allowed)
         return step.outcome
 
     def steps(self) -> Iterator[NodeStep]:

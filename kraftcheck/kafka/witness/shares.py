@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness.following import Impossible
 from kraftcheck.kafka.witness.kafka import Kafka
 from kraftcheck.kafka.witness.steered import Declared, KafkaSteered, again, deliver, some
@@ -34,7 +33,6 @@ from kraftcheck.reference.shares.messages import (
 from kraftcheck.reference.shares.protocol import COORDINATOR_KIND, LEADER_KIND, SHARES
 from kraftcheck.reference.sim.choices import Stream
 
-KAFKAS: Final = (LEADER_KIND.name, COORDINATOR_KIND.name)
 RECORDS: Final = 5
 MOST: Final = 1000
 """Of leader epochs, of incarnations, and of epochs of the coordinator's log."""
@@ -43,8 +41,8 @@ MOST: Final = 1000
 class KafkaShares(KafkaSteered):
     """A share partition under a schedule."""
 
-    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        super().__init__(SHARES, options, host, KAFKAS, {}, (), compares)
+    protocol = SHARES
+    kafkas = (LEADER_KIND.name, COORDINATOR_KIND.name)
 
     def _arrive(self, move: Move) -> None:
         """A message waits if the persister sends or hands on others first."""

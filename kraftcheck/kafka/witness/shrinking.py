@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from kraftcheck import artifacts
@@ -96,7 +95,7 @@ class KafkasSteps:
         suspects = self._suspects(schedule.parts)
         known = next((each for each in suspects if each.refused), None)
         if known is not None and self._sought is None:
-            self._sought = _fields(known.differing)
+            self._sought = known.differing.fields
         if hoped and (known is None or known.differing.action != hoped):
             known = next((each for each in suspects if self._is_hoped(each, hoped)), known)
         if known is not None:
@@ -156,7 +155,7 @@ class KafkasSteps:
 
     def _is_hoped(self, suspect: _Suspect, hoped: str) -> bool:
         differing = suspect.differing
-        alike = self._sought in (None, _fields(differing))
+        alike = self._sought in (None, differing.fields)
         return suspect.refused is None and differing.action == hoped and alike
 
     def _rejection(self, suspect: _Suspect, kept: tuple[str, ...]) -> StepRejected:
@@ -183,10 +182,6 @@ class KafkasSteps:
         head = f"{head[:-1]},{ANYWHERE}}}" if anywhere else head
         artifacts.write_whole(self._trace, "".join([head + "\n", *lines]))
         return read_foreign(self._trace)
-
-
-def _fields(of: Differing) -> tuple[str, ...]:
-    return tuple(each.field for each in of.differences)
 
 
 def small(
@@ -243,11 +238,8 @@ def shrink(
         name = component.protocol.name
         raise BadInput(f"--junit-test is for a quorum or a partition, not for {name}")
     driving.use_jar(jar)
-    profile = kafka.allowed(*(part.protocol.name for part in component.parts))
-    try:
-        setting = component.setting(script.options)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: options: {error}") from None
+    profile = kafka.allowed(*component.names)
+    setting = component.setting_of(script, path)
     script = replace(script, bug=None)
     target = out or path.with_suffix(".small.moves")
     if target.is_dir():

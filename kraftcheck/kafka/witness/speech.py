@@ -89,6 +89,13 @@ class Speech:
         before = self._row(of, line.before)
         return Taken(text, line.node, before, self._input(line.input), outcome)
 
+    def leads_to(self, text: str, row: Any) -> bool:
+        """Whether a line of the trace is a step to this row."""
+        try:
+            return bool(self.taken(text).outcome.row == row)
+        except Unspoken:
+            return False
+
     def input(self, text: str) -> Any:
         """An input, read. Raises Unspoken."""
         return self._input(msgspec.Raw(text.encode()))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from kraftcheck.kafka.live.witness.host import Host, WitnessError
 from kraftcheck.kafka.witness.chance import Component
-from kraftcheck.kafka.witness.following import Hosted
+from kraftcheck.kafka.witness.following import Hosted, if_any
 from kraftcheck.kafka.witness.speech import Outcome, Speech, Taken
 from kraftcheck.reference.core.system import Move as SystemMove, NodeMemo
 from kraftcheck.reference.drivers.options import options_of
@@ -35,29 +35,23 @@ _NODE: Final = re.compile(r"(-?\d+) \w")
 
 
 class KafkaSteered(Hosted, ScriptedRun):
-    """As ScriptedRun; see following.Hosted.
+    """As ScriptedRun; see following.Hosted."""
 
-    kafkas: the kinds of nodes that are Kafka's. quiet: those that take no steps at all, each with
-    the reason. unkept: the properties that Kafka does not keep by what a profile says of it.
-    """
-
+    protocol: ClassVar[Protocol]
+    kafkas: ClassVar[Collection[str]]
+    """The kinds of nodes that are Kafka's."""
+    quiet: ClassVar[Mapping[str, str]] = {}
+    """Those that take no steps at all, each with the reason."""
+    departs_from: ClassVar[Collection[str]] = ()
+    """The properties that Kafka does not keep by what a profile says of it."""
     whole: ClassVar[bool] = False
     """Whether the steps of the others stand in the trace as well."""
 
-    def __init__(
-        self,
-        protocol: Protocol,
-        options: Any,
-        host: Host,
-        kafkas: Collection[str],
-        quiet: Mapping[str, str],
-        unkept: Collection[str],
-        compares: bool,
-    ) -> None:
+    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
         self.be_hosted(host, compares)
         self._more: list[Taken] = []
-        self._kafkas, self._quiet, self._unkept = kafkas, quiet, unkept
-        super().__init__(protocol, options, None, NodeMemo(protocol, None).taking(self._taken))
+        memo = NodeMemo(self.protocol, None).taking(self._taken)
+        super().__init__(self.protocol, options, None, memo)
         self._speech = Speech(self.constants)
 
     def row(self, node: int) -> Any:
@@ -65,14 +59,13 @@ class KafkaSteered(Hosted, ScriptedRun):
 
     def reference(self, node: int, row: Any, input: Any, kafka: Outcome) -> Sequence[Any]:
         """What the reference may make of it, where the spec leaves a choice with Kafka's."""
-        made = self._reference(node, row, input)
-        return [] if made is None else [made]
+        return if_any(self._reference(node, row, input))
 
     def unkept(self) -> Collection[str]:
-        return (*super().unkept(), *self._unkept)
+        return (*super().unkept(), *self.departs_from)
 
     def is_kafkas(self, node: int) -> bool:
-        return self.kind(node) in self._kafkas
+        return self.kind(node) in self.kafkas
 
     def kind(self, node: int) -> str:
         return self.system.protocol.kind_of(self.constants, node).name
@@ -114,7 +107,7 @@ class KafkaSteered(Hosted, ScriptedRun):
             self.lines.append((line, len(self.moves)))
 
     def own(self, quiet: Sequence[str] = ()) -> list[tuple[int, KnownInput]]:
-        return super().own((*quiet, *self._quiet))
+        return super().own((*quiet, *self.quiet))
 
     def given(self, *kinds: type[Any]) -> list[tuple[int, KnownInput]]:
         """What of these may come to nodes by itself."""
@@ -125,8 +118,8 @@ class KafkaSteered(Hosted, ScriptedRun):
         node = _NODE.match(words)
         if node and int(node[1]) in self.system.nodes:
             kind = self.kind(int(node[1]))
-            if kind in self._quiet:
-                raise WitnessError(f"{words!r:.120} is a move of a {kind}: {self._quiet[kind]}")
+            if kind in self.quiet:
+                raise WitnessError(f"{words!r:.120} is a move of a {kind}: {self.quiet[kind]}")
 
     def own_moves(self) -> Iterator[Move]:
         """What Kafka makes of an input is seen when it is given; then it may be none."""

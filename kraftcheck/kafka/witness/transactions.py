@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from kraftcheck.kafka.live.witness.host import Host
 from kraftcheck.kafka.witness import covering, histories
 from kraftcheck.kafka.witness.chance import walk
 from kraftcheck.kafka.witness.coordinator_graphs import Walk
@@ -46,10 +45,9 @@ EARLY_END: Final = range(1, 1001)
 class KafkaTransactions(KafkaSteered):
     """Transactions with a witness in place of the reference's coordinators."""
 
+    protocol = TRANSACTIONS
+    kafkas = (COORDINATOR_KIND.name,)
     whole = True
-
-    def __init__(self, options: Any, host: Host, compares: bool = False) -> None:
-        super().__init__(TRANSACTIONS, options, host, [COORDINATOR_KIND.name], {}, (), compares)
 
     def attempt(self, words: str, later: Sequence[str]) -> int:
         """Kafka writes the completion in the step of the last marker."""
@@ -164,5 +162,5 @@ def component(kafka: Kafka) -> _Coordinators:
 
 
 cover = partial(
-    covering.cover, partial(Walk, (COORDINATOR_KIND.name,)), histories.drive, TRANSACTIONS.name
+    covering.cover, partial(Walk, KafkaTransactions.kafkas), histories.drive, TRANSACTIONS.name
 )

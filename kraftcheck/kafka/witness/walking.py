@@ -41,11 +41,12 @@ class Walker(ABC):
 
     def __init__(self, matcher: Matcher, speech: Speech) -> None:
         self._speech = speech
+        self._begun = matcher.book.begun
         self.kafkas = matcher.book.nodes
 
     def first(self) -> Sequence[str]:
         """Moves that lead to the model's first state."""
-        return ()
+        return [self._told(step.node, step.input) for step in self._begun]
 
     def lines(self, steps: Sequence[Step]) -> Sequence[Sequence[str]]:
         """What the host is told for each of these; nothing: it is a part of a step before."""

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import (
-    Outcome,
     Test,
     Wrong,
     common,
     outcomes,
     refused,
 )
+from kraftcheck.kafka.witness.speech import Outcome
 from kraftcheck.reference.partition.messages import (
     NOBODY,
     AlterPartitionResponse,
@@ -55,7 +55,7 @@ MEMBERS: Final = Path(__file__).with_name("members.java")
 def test(wrong: Wrong) -> Test:
     """The test of the broker that takes the last step. Raises BadInput: an input has no words."""
     last = wrong.steps[-1]
-    own = [step for step in wrong.steps if step.node == last.node]
+    own = wrong.own
     names = _names(last)
     body = [*_beginning(own[0], names)]
     for step in own:

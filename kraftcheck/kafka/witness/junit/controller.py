@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kraftcheck.kafka.witness.junit.written import (
-    Outcome,
     Test,
     Wrong,
     common,
     outcomes,
     refused,
 )
+from kraftcheck.kafka.witness.speech import Outcome
 from kraftcheck.reference.partition.messages import (
     NOBODY,
     AlterPartitionRequest,
@@ -37,10 +37,8 @@ _LINE: Final = "\n"
 
 def test(wrong: Wrong) -> Test:
     """The test of a controller. Raises BadInput: an input has no words."""
-    last = wrong.steps[-1]
-    own = [step for step in wrong.steps if step.node == last.node]
-    body = [*_beginning(last.constants)]
-    for number, step in enumerate(own, 1):
+    body = [*_beginning(wrong.steps[-1].constants)]
+    for number, step in enumerate(wrong.own, 1):
         told = [[*_made(step, each, number)] for each in outcomes(step, wrong)]
         body += ["", f"// {render_input(step.input)}", *common(told)]
     return Test(

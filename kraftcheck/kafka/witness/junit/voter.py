@@ -39,7 +39,7 @@ MEMBERS: Final = Path(__file__).with_name("fetched.java")
 def test(wrong: Wrong) -> Test:
     """The test of the voter that takes the last step. Raises BadInput: an input has no words."""
     last = wrong.steps[-1]
-    own = [step for step in wrong.steps if step.node == last.node]
+    own = wrong.own
     while own and isinstance(own[0].input, Restart):
         own.pop(0)  # How a run begins.
     voters = ", ".join(map(str, last.constants.voters))

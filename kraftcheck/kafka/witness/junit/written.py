@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from kraftcheck.exits import BadInput
+from kraftcheck.kafka.witness.speech import Outcome
 from kraftcheck.reference.steered.moves import NodeStep
 
 INDENT: Final = "    "
@@ -18,13 +19,10 @@ class Wrong(NamedTuple):
     allowed: Sequence[Any]
     """The outcomes, each with a row and what is sent."""
 
-
-class Outcome(NamedTuple):
-    """What a step made, as the specification's outcomes have it."""
-
-    row: Any
-    sent: tuple[Any, ...]
-    ignored: str
+    @property
+    def own(self) -> list[NodeStep]:
+        """The steps of the node that takes the wrong one."""
+        return [step for step in self.steps if step.node == self.steps[-1].node]
 
 
 class Test(NamedTuple):
