@@ -54,5 +54,6 @@ def module_of(protocol: str) -> ModuleType | None:
     """What a protocol of the kit says of how its models are read, if it does."""
     for ours in PROTOCOLS:
         if ours.name == protocol and not ours.modules and not is_preset(ours):
-            return part_of(ours, "counterexamples")
+            found: ModuleType | None = part_of(ours, "counterexamples")
+            return found
     return None
