@@ -52,7 +52,7 @@ class Mail(Generic[M]):
         self.waiting[message] = None
 
     def come(self, message: M) -> None:
-        """It comes now, or has been overtaken by all that will come in time."""
+        """It comes; or it is so late that it only comes again."""
         self.lose(message)
         if not self._in_order(*self._link(message)):
             self._came[message] = None
