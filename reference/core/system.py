@@ -12,7 +12,7 @@ reference/kit/protocol.py), and contains no protocol. A *driver* only chooses th
     chance    reference/drivers/chance.py: moves are drawn; campaigns
     clock     reference/drivers/clock.py: deadlines in virtual time, faults, then a healed end
     script    reference/drivers/script.py: moves in words, from a file or from Hypothesis
-    search    traces/counterexamples/plain.py: the moves between the states that TLC shows
+    search    traces/counterexamples: the moves between the states that TLC shows
 
 docs/architecture.md lists the runs that do not use a `System` yet.
 
