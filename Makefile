@@ -23,9 +23,10 @@ CODE := $(wildcard kraftcheck tla_utils reference specs traces tests benchmarks 
 TYPED := $(filter-out reference specs traces,$(CODE))
 
 # Tests of one module each, without another program.
-HANDLERS := $(addprefix tests/reference/,. kit clients quorum partition transactions groups \
-    commits classic voters snapshots reassignment hosting compaction shares sessions sharegroup \
-    controllers cluster)
+LAYERS := $(addprefix quorum/,. voters snapshots) $(addprefix groups/,. commits classic) \
+    $(addprefix partition/,. reassignment moving directories hosting compaction) \
+    $(addprefix shares/,. sessions sharegroup)
+HANDLERS := $(addprefix tests/reference/,. kit clients $(LAYERS) transactions controllers cluster)
 UNITS := $(wildcard $(addsuffix /test_*.py,$(HANDLERS))) $(addprefix tests/,osutil tla_utils \
     traces/checkers traces/formats kafka/observed traces/report quality/test_docs.py \
     quality/test_import_ladder.py quality/test_tidy.py)
