@@ -186,4 +186,5 @@ class KafkaSchedule(Hosted, Schedule):
             super()._step(node, self._follows[0].input)
         for message in self._lost:
             self.mail.lose(message)
+            self._sent.pop(message, None)
         return step

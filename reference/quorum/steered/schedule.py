@@ -119,6 +119,8 @@ class Schedule(ToldRun):
         self.mail: Mail[Message] = Mail(
             lambda m: (m.source, m.destination), lambda m: self.passes(m) and self.lives(m)
         )
+        self._sent: dict[Message, int] = {}
+        """When each message was sent first: before how many others."""
         self._alive: dict[bool, list[Message]] = {}
         """What `deliverable` found, until something moves."""
         self.cut: set[Link] = set()
@@ -203,6 +205,7 @@ class Schedule(ToldRun):
         for _, m in step.sent:
             self._names.name(m.value)
             self.mail.post(m.value)
+            self._sent.setdefault(m.value, len(self._sent))
         self.record(time, step)
         self.at = Configuration(self.system.after(self.at, step).states)
         if isinstance(input, Append):
@@ -423,7 +426,10 @@ class Schedule(ToldRun):
     def deliverable(self, *of: type[Message], again: bool = False) -> list[Message]:
         """Messages of these kinds that may come now, the latest first; `again`: come once more."""
         if again not in self._alive:
-            self._alive[again] = self.mail.deliverable(again)[::-1]
+            found = self.mail.deliverable(again)
+            if again:
+                found = sorted(filter(self._sent.__contains__, found), key=self._sent.__getitem__)
+            self._alive[again] = found[::-1]
         return [m for m in self._alive[again] if isinstance(m, of or self.messages)]
 
     def timers(self) -> list[tuple[int, Timer]]:
