@@ -1,8 +1,8 @@
 """What travels in a steered run: messages that wait, that may come again, and that are slow.
 
-A message comes when it is told to, or is lost. What travels in order comes once, and after all that
-was sent over its link before. Anything else comes in any order, and what has come may come again.
-Equal messages that wait are one message.
+A message comes when the schedule says so, or is lost. Over a link that keeps the order, messages
+come once, in the order in which they were sent. Over any other link they come in any order, and a
+message that has come may come again. Equal messages that wait are one message.
 
 Law of this file: no choice is made here, and nothing knows of a protocol.
 """
@@ -45,7 +45,7 @@ class Mail(Generic[M]):
         self._came: dict[M, None] = {}
         """Those that may come again, in the order in which they came first."""
         self.held: set[M] = set()
-        """Messages that are slow: they do not come as time passes, only when they are told to."""
+        """Slow messages. Time does not bring them; a move of the schedule does."""
 
     def post(self, message: M) -> None:
         """It is on its way."""

@@ -292,7 +292,7 @@ RULES = {
     "traces.jobs.*": Rule(
         ours=(
             *("traces.schema", "traces.relation", "traces.store", "traces.steps"),
-            *("traces.history", "traces.formats", "traces.checkers"),
+            *("traces.history", "traces.rows", "traces.formats", "traces.checkers"),
             *(*PROTOCOLS, *BUGS, *SIMS, "tla_utils", "osutil"),
             *("traces.sealed", "specs"),
         ),

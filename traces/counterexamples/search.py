@@ -1,9 +1,8 @@
 """The shortest moves from one state to any that shows what is wanted.
 
 A *world* is a configuration of the protocol's `System`, with the moves that its models count. What
-TLC shows of a state is its *essence*: a tuple, one part for each node. Many worlds have the same
-essence, since the models leave out what is not needed there and may be needed here; so the search
-goes on from several of them at once.
+TLC shows of a state is its *essence*: a tuple, one part for each node. Models leave out things that
+the reference needs, so many worlds have the same essence. The search continues from several.
 
 Law of this file: moves are those of the system, and outcomes those of the reference's handlers. A
 part that TLC's step leaves alone stays as it is at every move, so that nothing is done beside the

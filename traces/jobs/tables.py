@@ -36,9 +36,9 @@ from kraftcheck.traces.jobs.backends import forget_archives
 from kraftcheck.traces.jobs.conform import FOLDER, JOINED_RUNS, JUDGED_STEPS, read_judged
 from kraftcheck.traces.jobs.histories import ANOMALIES, READS, VERDICTS, judge_histories
 from kraftcheck.traces.jobs.measures import MEASURES, measure
+from kraftcheck.traces.rows import places_within
 from kraftcheck.traces.schema import OPERATION, STATISTICS, VIOLATION, Field, PartTables
 from kraftcheck.traces.steps.record import (
-    Ints,
     Occurrences,
     decode_step_constants,
     ints,
@@ -285,16 +285,11 @@ def _exploded(runs: pa.Table, column: str, name: str) -> pa.Table:
     """A row for each struct of a column of lists."""
     lengths, structs = lists(runs[column])
     numbers = np.repeat(ints(runs["run"]), lengths)
-    places = _within(lengths)
+    places = places_within(lengths)
     schema = SCHEMAS[name]
     known: dict[str, Any] = {"run": numbers, "number": places.astype(np.int32)}
     columns = [known[of] if of in known else structs.field(of) for of in schema.names]
     return pa.table([pa.array(c) for c in columns], schema=schema)
-
-
-def _within(lengths: Ints) -> Ints:
-    """Of each item of lists of these lengths, one after the other, its place in its own."""
-    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _occurrences(runs: pa.Table) -> tuple[Occurrences, dict[str, Any]]:
@@ -303,7 +298,7 @@ def _occurrences(runs: pa.Table) -> tuple[Occurrences, dict[str, Any]]:
     taken = Occurrences.from_runs(runs)
     return taken, {
         "run": ints(runs["run"])[taken.run_at],
-        "position": _within(lengths).astype(np.int32),
+        "position": places_within(lengths).astype(np.int32),
         "time": taken.time,
         "component": taken.component.astype(np.int32),
     }
@@ -353,7 +348,9 @@ def _messages(tables: Mapping[str, pa.Table]) -> pa.Table:
     times = lengths[taken.step]
     of_step = np.repeat(taken.step, times)
     numbers = (
-        ints(sent)[starts[of_step] + _within(times)] if len(of_step) else np.zeros(0, np.int64)
+        ints(sent)[starts[of_step] + places_within(times)]
+        if len(of_step)
+        else np.zeros(0, np.int64)
     )
     texts = steps["constants"].to_pylist()
     text_of = {

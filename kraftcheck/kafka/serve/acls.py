@@ -120,7 +120,7 @@ class Acls:
 
 
 def refused(request: Request, error: str, why: str) -> Message:
-    """What a request about ACLs is told of which nothing is done."""
+    """The answer to a request about ACLs that is refused."""
     told = {"error_code": ERRORS[error], "error_message": why}
     if request.api == "DescribeAcls":
         return {**told, "resources": []}
