@@ -1,11 +1,11 @@
 """A campaign from nothing to its report: CPU, peak memory of all processes, and a stage budget.
 
 No peer does the whole: Kafka's simulation runs 700 clusters, etcd validates 10 to 25 trace events a
-second, CCF about a dozen executions (docs/campaigns.md). So this prints where our time goes: for
-each stage the seconds on the clock; for work on ranges the processor's seconds of each question;
-TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins empty. At
-the end a table says how processor time and memory (_processes.py) grow with the runs, and what they
-are on Spark as a part of the pool's.
+second, CCF about a dozen executions (docs/measured/figures.md). So this prints where our time goes:
+for each stage the seconds on the clock; for work on ranges the processor's seconds of each
+question; TLC's distinct steps, JVMs and CPU-seconds; bytes on disk. The store of verdicts begins
+empty. At the end a table says how processor time and memory (_processes.py) grow with the runs, and
+what they are on Spark as a part of the pool's.
 
     python -m benchmarks campaign [SCENARIO|FILE.toml] [RUNS ...] [--places pool local cluster]
                                      default partition 300 1000, on the pool: minutes

@@ -1,7 +1,7 @@
 """`conform` and `replay` for step traces that another implementation wrote: files of JSON lines.
 
 The format is in docs/foreign-traces.md; what is judged, and how, in traces/foreign; which decisions
-were met, in deciding.py.
+were met, in decisions.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`verify`: the main job, from the models to the page.
 
-    models      small TLA+ models, against their expected verdicts (`first_look` in specs.py says
-                which, and why)
+    models      small TLA+ models, against their expected verdicts (`first_look` in spec_checks.py
+                says which, and why)
     simulation  runs of the correct reference under faults
     conformance each of their steps judged by TLC, their invariants, their progress
     partition   the same for a partition with its brokers, and what its clients were shown

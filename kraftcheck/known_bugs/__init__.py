@@ -1,6 +1,6 @@
 """The known bugs at work: their entries, who finds each of them, and one's own substitutions.
 
-entries        the bugs of the quorum and of the partition together
+entries        the bugs that are meant, and the scenario of each
 diffs          what a bug replaces, beside what is correct
 runs           runs of the reference with a bug in it, as traces
 oracles        what each of the detectors says of them

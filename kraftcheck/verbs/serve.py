@@ -100,7 +100,7 @@ _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quie
 @click.option(
     "--certificate", type=THERE, help="Certificate with its key, as PEM; clients use TLS."
 )
-@click.option("--plan", type=THERE, help="Faults: a TOML file (docs/serve.md).")
+@click.option("--plan", type=THERE, help="Faults: a TOML file (docs/reference/serve.md).")
 @click.option(
     "--scenario",
     type=THERE,

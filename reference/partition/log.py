@@ -1,6 +1,7 @@
 """Compute on the log of a partition, by pure functions.
 
-It is the twin of PartitionLog.tla, with the same names in the same order, beside those of log.py.
+It is the twin of PartitionLog.tla, with the same names in the same order, beside those of
+kit/log.py.
 
 Law of this file: nothing here knows of roles, nodes or messages, and nothing changes its arguments.
 

@@ -1,9 +1,9 @@
 """Every decision of the controller quorum that has a name: the twin of QuorumRules.tla.
 
 Law of this file: a rule has no state and no effects, asks other rules only through `self`, and
-looks at the identity of a node only by equality. Handlers (quorum.py) decide nothing themselves. A
-bug is a subclass that overrides one or more methods (reference/quorum/bugs.py); nothing here knows
-of any.
+looks at the identity of a node only by equality. Handlers (handlers.py) decide nothing themselves.
+A bug is a subclass that overrides one or more methods (reference/quorum/bugs.py), and nothing
+here refers to any.
 
 Names, order and parameters are those of the spec, except that the spec's constants are in
 `self.constants`. Rule ids (Q1 ...) are those of docs/reference/protocol-rules.md.

@@ -1,4 +1,4 @@
-"""The named decisions of the storage engine. docs/reference/storage.md has the rules D1 to D20.
+"""The named decisions of the storage engine. docs/reference/storage.md has the rules D1 to D22.
 
 `StorageRules` is what holds its promises on a disk that loses what was not synced. Where Apache
 Kafka 4.3.1 decides otherwise: as_kafka.py.

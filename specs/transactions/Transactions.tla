@@ -8,7 +8,7 @@
 (* below the last are deposed.                                              *)
 (*                                                                          *)
 (* What is left out of the network, and changes no property                 *)
-(* (docs/reference/proofs.md):                                              *)
+(* (docs/reference/reductions.md):                                          *)
 (*  1. An answer is heard when it is given.  To hear it later, or never,    *)
 (*     is to have heard it and to wait; but for that to BumpEpoch, which is *)
 (*     another request when it comes again.                                 *)

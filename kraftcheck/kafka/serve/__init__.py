@@ -6,5 +6,6 @@ Reading order: `codec.py` (Kafka's messages), `apis.py` (which are served), `bat
 keep), `classic.py` and `members.py` (groups), `groups.py`, `producers.py` and `transactions.py`,
 `offsets.py`; `settings.py`, `security.py`; `cluster.py`; `tape.py` (what arrived, and replay),
 `faults.py` and `plans.py`, `judging.py`, `front.py` (sockets), `admin.py` (faults by hand),
-`plugin.py` (pytest fixtures). docs/serve.md says what it is for, and what is not served.
+`plugin.py` (pytest fixtures). docs/serve.md says what it is for,
+docs/reference/serve.md what is not served.
 """

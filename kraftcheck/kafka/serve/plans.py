@@ -1,6 +1,7 @@
 """Plans of faults: from a file, or drawn from a seed; and a tape without the moves it can spare.
 
-A plan is a list of commands, most of them with a `when` (faults.py). docs/serve.md has an example.
+A plan is a list of commands, most of them with a `when` (faults.py). docs/reference/serve.md has an
+example.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A share partition whose leaders and coordinators are Kafka's; all else is the reference's.
 
-What is left out is in docs/witness.md.
+What is left out is in docs/reference/witness-classes.md.
 
 Law of this file: a step of Kafka's is taken as it stands; the schedule chooses among moves.
 """

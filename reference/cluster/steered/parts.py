@@ -3,7 +3,7 @@
 Voters, partitions, brokers' processes, and what travels between brokers and controllers.
 
 They are those of the simulator's cluster (reference/cluster/sim), except that nothing in them
-happens by itself: no clock, no choice. The voters are those of steered/quorum.py, whose steps are
+happens by itself: no clock, no choice. The voters are those of quorum/steered, whose steps are
 remembered and recorded as the simulator's are.
 """
 

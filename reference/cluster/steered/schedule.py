@@ -1,6 +1,6 @@
 """A cluster under a schedule: a quorum, brokers, partitions and clients, and no choice.
 
-As in quorum.py and partition.py: whoever steers makes one of the moves that there are now.
+As in reference/quorum/steered and reference/partition/steered: one of the possible moves is made.
 
 What brokers and controllers say to each other comes once and in order, or is lost with all behind
 it that waits for it; fetches and votes may come late, again, in any order or never.

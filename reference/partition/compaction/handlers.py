@@ -5,9 +5,9 @@ that the spec allows, or with None where the spec allows none (the input is disa
 decision is asked of `rules`.
 
 What the partition does with the replica are inputs: its rules ask of a record for its offset and
-its epoch alone, and know nothing of a cleaning. a batch without a key in `kept` is a hole.
+its epoch alone, and know nothing of a cleaning. A batch without a key in `kept` is a hole.
 
-Left out: which epochs a follower learns of that fetches over a hole (docs/conformance.md), the
+Left out: which epochs a follower learns of that fetches over a hole (docs/reference/joins.md), the
 limit of what is cleaned by age (min.compaction.lag.ms), transactions' markers in the log.
 """
 

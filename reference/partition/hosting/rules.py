@@ -1,7 +1,7 @@
 """Every decision of a broker about its replica that has a name: the twin of HostingRules.tla.
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`. Rule
-ids are those of docs/reference/reconfiguration.md. `by_snapshot` says in which form the metadata
+ids are those of docs/reference/protocol-rules.md. `by_snapshot` says in which form the metadata
 come; a correct rule does not care.
 """
 

@@ -3,7 +3,7 @@
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`. How
 a leader is chosen under one list of replicas is decided in reference/partition/rules.py; here is
 decided which list that is, and who of it is eligible. Rule ids (R1 ...) are those of
-docs/reference/reconfiguration.md.
+docs/reference/protocol-rules.md.
 """
 
 from __future__ import annotations

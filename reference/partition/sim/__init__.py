@@ -1,5 +1,5 @@
 """One partition, its brokers and its controller in the simulator's world.
 
-Reading order: options, scenario; machine; pace, network, losses; world; clients, trouble; progress,
-scheduler.
+Reading order: options, scenario; machine; pace, network; run; clients, trouble; progress,
+scheduler; beginnings, begun.
 """

@@ -1,7 +1,7 @@
 """What a partition's run is made of, and what may go wrong in it: options and episodes of trouble.
 
-As in faults.py: options are drawn before anything happens, swarm switches kinds of fault off, and
-an episode begins, lasts and ends.
+As in reference/quorum/sim/faults.py: options are drawn before anything happens, swarm switches
+kinds of fault off, and an episode begins, lasts and ends.
 """
 
 from __future__ import annotations

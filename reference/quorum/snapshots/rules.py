@@ -4,7 +4,7 @@ It is the twin of SnapshotRules.tla.
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`.
 Which voters are in force is decided in reference/quorum/voters/rules.py, what a voter does in
-reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/reference/reconfiguration.md.
+reference/quorum/rules.py. Rule ids (V1 ...) are those of docs/reference/protocol-rules.md.
 """
 
 from __future__ import annotations

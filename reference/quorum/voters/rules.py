@@ -2,7 +2,7 @@
 
 Law of this file: a rule has no state and no effects, and asks other rules only through `self`. What
 a voter does under one set is decided in reference/quorum/rules.py; here is decided which set that
-is, and who may change it. Rule ids (V11 ...) are those of docs/reference/reconfiguration.md.
+is, and who may change it. Rule ids (V11 ...) are those of docs/reference/protocol-rules.md.
 """
 
 from __future__ import annotations

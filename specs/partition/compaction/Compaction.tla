@@ -16,7 +16,7 @@
 (* are kept: a batch without any is a hole.                                 *)
 (*                                                                          *)
 (* Left out: which epochs a follower learns of that fetches over a hole     *)
-(* (docs/conformance.md), the limit of what is cleaned by age               *)
+(* (docs/reference/joins.md), the limit of what is cleaned by age           *)
 (* (min.compaction.lag.ms), transactions' markers in the log.               *)
 (***************************************************************************)
 EXTENDS CompactionRules

@@ -1,7 +1,7 @@
 ------------------------ MODULE MCPartitionReduced -------------------------
 (***************************************************************************)
 (* The reduced composition of a partition's handlers, for larger bounds:    *)
-(* the same handlers, with less around them (docs/reference/proofs.md       *)
+(* the same handlers, with less around them (docs/reference/reductions.md   *)
 (* argues for each reduction; tests compare with MCPartition where both     *)
 (* complete).                                                               *)
 (*                                                                          *)

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* The reduced composition of the same handlers, for larger bounds.  What   *)
 (* is left out, and why nothing unsafe is lost with it                      *)
-(* (docs/reference/proofs.md has the arguments at length; tests compare     *)
+(* (docs/reference/reductions.md has the arguments at length; tests compare *)
 (* this composition with the asynchronous one at bounds where both          *)
 (* complete):                                                               *)
 (*                                                                          *)

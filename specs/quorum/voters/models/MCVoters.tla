@@ -4,9 +4,9 @@
 (* MCQuorumReduced: requests rest in no network, a response is used in the  *)
 (* action that makes it or is lost, a crash and the restart after it are    *)
 (* one action, and Normal forgets what no handler uses any more.  The       *)
-(* arguments are those of docs/reference/proofs.md.  One thing more is left *)
-(* out: a pre-vote is always granted, so more nodes stand than Kafka would  *)
-(* let.                                                                     *)
+(* arguments are those of docs/reference/reductions.md.  One thing more is  *)
+(* left out: a pre-vote is always granted, so more nodes stand than Kafka   *)
+(* would let.                                                               *)
 (***************************************************************************)
 EXTENDS VoterProperties, TLC
 
