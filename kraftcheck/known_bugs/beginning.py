@@ -54,10 +54,11 @@ def class_name(rule: Rule) -> str:
 
 def rules() -> Iterator[Rule]:
     """All that may be replaced, in the order of the reference."""
+    protocols = dict.fromkeys(replaceable.protocol for replaceable in BASES.values())
+    operators = {protocol: _operators(protocol) for protocol in protocols}
     for base, replaceable in BASES.items():
-        operators = _operators(replaceable.protocol)
         for name in replaceable.names:
-            module, operator = operators.get(name, ("", ""))
+            module, operator = operators[replaceable.protocol].get(name, ("", ""))
             said = _said(base, name)
             yield Rule(replaceable.protocol, base, name, module, operator, said)
 

@@ -275,6 +275,9 @@ def check_named_paths(path: str, text: str, known: Known) -> Iterator[Finding]:
                 yield Finding(line, f"links to {name}, which is not there")
 
 
+_LOOKED_AT = ast.FunctionDef | ast.AsyncFunctionDef | ast.Call | ast.Expr
+
+
 def python_nodes(path: str, text: str) -> Iterator[ast.AST]:
     if path.endswith(".py"):
         yield from _nodes(path, text)
@@ -282,7 +285,7 @@ def python_nodes(path: str, text: str) -> Iterator[ast.AST]:
 
 @lru_cache(maxsize=1)
 def _nodes(path: str, text: str) -> list[ast.AST]:
-    return list(ast.walk(ast.parse(text, path)))
+    return [node for node in ast.walk(ast.parse(text, path)) if isinstance(node, _LOOKED_AT)]
 
 
 def tracked_files(root: Path) -> list[str]:
