@@ -82,9 +82,12 @@ def answered_once(state: State) -> str | None:
 
     Misses: a request that is never answered.
     """
-    for one, other in combinations(state.clients.answers, 2):
-        if (one.controller, one.operation) == (other.controller, other.operation):
-            return f"{_told(one)} twice: {one.error} and {other.error}"
+    first: dict[tuple[int, int], Answer] = {}
+    for each in state.clients.answers:
+        request = each.controller, each.operation
+        if request in first:
+            return f"{_told(each)} twice: {first[request].error} and {each.error}"
+        first[request] = each
     return None
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kraftcheck.reference.kit.log import LEADER_CHANGE, UNDEFINED, is_prefix_of
-from kraftcheck.reference.kit.properties import Declared, Invariant
+from kraftcheck.reference.kit.properties import Declared, Invariant, View
 from kraftcheck.reference.kit.protocol import HISTORY, Property
 from kraftcheck.reference.quorum import properties as quorum
 from kraftcheck.reference.quorum.types import is_running
@@ -323,17 +323,32 @@ def no_illegal_join(constants: Constants, before: Rows, after: Rows) -> str | No
     return None
 
 
+class _Seen(NamedTuple):
+    """What properties look at in one state of a run."""
+
+    constants: Constants
+    rows: Rows
+    committed: VotersLog
+
+
+def _seen(constants: Constants, rows: Mapping[int, Any]) -> _Seen:
+    return _Seen(constants, {n: rows[n] for n in constants.nodes}, rows.get(HISTORY) or ())
+
+
 def of_runs(declared: Declared) -> tuple[Property, ...]:
     """Properties of rows and of what was committed, as those of runs."""
+    view = View(_seen)
 
     def property_of(each: Invariant) -> Property:
+        def of_states(old: _Seen, new: _Seen) -> str | None:
+            return each.check(new.constants, old.rows, new.rows, new.committed)
+
         def checked(
             constants: Constants, before: Mapping[int, Any], after: Mapping[int, Any]
         ) -> str | None:
-            rows = [{n: of[n] for n in constants.nodes} for of in (before, after)]
-            return each.check(constants, *rows, after[HISTORY])
+            return of_states(_seen(constants, before), _seen(constants, after))
 
-        return Property(each.name, each.sentence, checked, each.misses)
+        return Property(each.name, each.sentence, checked, each.misses, view, of_states)
 
     return tuple([property_of(each) for each in declared.all])
 
