@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kraftcheck.checking.objects import NOTHING_SEEN
 from kraftcheck.checking.options import Options
 from kraftcheck.checking.terms import Terms, terms_of
 from kraftcheck.exits import BadInput
@@ -46,7 +47,8 @@ def judge_log(
     path = Path(history.source)
     try:
         rows = rows_of(history)
-        if not rows.f.any_of((*LOG_OPERATIONS, SHARE_POLL)).any():
+        of_log = rows.f.any_of((*LOG_OPERATIONS, SHARE_POLL))
+        if not of_log.any():
             raise BadInput("no operation on a partition's log")
         terms = terms or terms_of(path, rows, options)
         found = check_log(
@@ -61,6 +63,8 @@ def judge_log(
     except ValueError as error:
         raise BadInput(str(error)) from None
     judged = _judged(found, facts, terms)
+    if judged.verdict == HOLDS and not (of_log & rows.outcome.are("ok")).any():
+        return msgspec.structs.replace(judged, verdict=UNKNOWN, level=None, reason=NOTHING_SEEN)
     told = rows.objects
     if told is None:
         return judged

@@ -526,6 +526,23 @@ def test_writes_that_nobody_reads_are_no_pass(tmp_path: Path) -> None:
         assert check(tmp_path / "history.edn", "--model", "register").exit_code == code
 
 
+def test_records_that_nobody_was_told_of_are_no_pass(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        '{:process 0, :type :invoke, :f :send, :value [[:send "p-0" 41]]}\n'
+        '{:process 0, :type :fail, :f :send, :value [[:send "p-0" 41]]}\n'
+        '{:process 0, :type :invoke, :f :send, :value [[:send "p-0" 42]]}\n'
+    )
+    found = check(path)
+    assert found.exit_code == 2 and "nothing was looked at" in found.stdout
+    with path.open("a") as file:
+        file.write(
+            "{:process 1, :type :invoke, :f :poll, :value [[:poll]]}\n"
+            '{:process 1, :type :ok, :f :poll, :value [[:poll {"p-0" [[0 42]]}]]}\n'
+        )
+    assert check(path).exit_code == 0
+
+
 def test_a_trace_without_a_run_is_no_pass(tmp_path: Path) -> None:
     """As a campaign leaves it that kept no run: nothing was looked at."""
     begin_trace(tmp_path / "empty", Campaign(scenario="partition", seed=1, runs=1))

@@ -42,6 +42,9 @@ from tla_utils.errors import ToolError
 CHECK = CheckOptions(heap_mb=2048, timeout_s=300.0)
 # Lines for one run of TLC: its start costs as much as judging some thousands.
 CHUNK: Final = 5_000
+NOTHING_DONE: Final = (
+    "no line says what a step did: the state before or after, what it sent, why it was ignored"
+)
 
 
 @dataclass
@@ -85,6 +88,8 @@ def judge_chains(trace: ForeignTrace, specs: Path = SPECS) -> ForeignVerdict:
         for chain in chains
         if chain.doubt
     ]
+    if not any(map(_says_what_it_did, trace.steps)):
+        doubts.append(Doubt(trace.steps[0].line, NOTHING_DONE))
     return ForeignVerdict(
         mode="chain",
         producer=trace.producer,
@@ -99,6 +104,10 @@ def judge_chains(trace: ForeignTrace, specs: Path = SPECS) -> ForeignVerdict:
         runs_of_tlc=session.runs,
         cpu_seconds=round(session.cpu_seconds, 3),
     )
+
+
+def _says_what_it_did(step: ForeignStep) -> bool:
+    return bool(step.before or step.after) or step.sent is not None or step.ignored is not None
 
 
 def _told(chain: _Chain) -> Chain:

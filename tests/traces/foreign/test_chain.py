@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.reference.quorum.types import Constants
 from kraftcheck.traces.foreign import chain
 from kraftcheck.traces.foreign.chain import judge_chains
 from kraftcheck.traces.foreign.chainmodule import ChainResult, Search
@@ -15,6 +16,8 @@ from kraftcheck.traces.foreign.reading import read_foreign
 from tests.traces.foreign.lines import header, write
 from tests.traces.foreign.walks import CONSTANTS, walk_lines
 from tla_utils import CheckOptions
+
+QUORUM = Constants(voters=(1, 2, 3), fetch_max_records=2)
 
 
 def test_a_step_that_cannot_be_evaluated_leaves_the_other_nodes_their_verdicts(
@@ -50,3 +53,12 @@ def test_nodes_of_one_kind_are_asked_about_together() -> None:
     ]
     one, two, _, four = chains
     assert [*chain._groups(chains)] == [[one, four], [two]]
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(("more", "verdict"), [({}, "unknown"), ({"sent": []}, "violated")])
+def test_inputs_alone_are_no_pass(more: dict[str, Any], verdict: str, tmp_path: Path) -> None:
+    """An election sends requests, so that nothing was sent is refused."""
+    step = {"node": 1, "input": {"type": "ElectionTimeout"}, **more}
+    path = write(tmp_path / "inputs.jsonl", [header(QUORUM, "partial"), step])
+    assert judge_chains(read_foreign(path)).verdict == verdict
