@@ -26,11 +26,7 @@ def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, scr
     if is_trace(path):
         if run is None:
             raise BadInput(f"{path} holds many runs: choose one with --run")
-        told = (
-            shiviz.write_run(path, run)
-            if to == shiviz.NAME
-            else WRITERS[to](trace.history(path, run))
-        )
+        told = shiviz.write_run(path, run) if to == shiviz.NAME else _of_run(path, run, to)
     elif run is not None:
         raise BadInput(f"{path} is no trace: it has no runs to choose from")
     else:
@@ -39,3 +35,17 @@ def convert(path: Path, *, to: str, out: Path, format: str, run: int | None, scr
     screen.line(str(out))
     screen.document({"file": str(path), "to": to, "out": str(out)})
     return exits.HOLDS
+
+
+def _of_run(path: Path, run: int, to: str) -> Iterator[str] | bytes:
+    """Raises BadInput: the clients of the run have no partition's log."""
+    # Late: it imports every protocol, which a history that is no run does not need.
+    from kraftcheck.traces.jobs.promised import objects_seen
+
+    scenario = trace.scenario_of(path)
+    if objects_seen(scenario) is not None:
+        raise BadInput(f"{path}: clients of {scenario} see no log, which {to} has; try --to shiviz")
+    history = trace.history(path, run)
+    if not history.operations:
+        raise BadInput(f"{path}: run {run} has no history: nobody was recorded; try --to shiviz")
+    return WRITERS[to](history)

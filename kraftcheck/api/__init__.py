@@ -211,7 +211,10 @@ def conform(
             return recordings.conform(paths[0], screen=own, **place)
         from kraftcheck import conformance
 
-        return conformance.conform(_trace(paths[0]), screen=own, **place)
+        trace = _trace(paths[0])
+        if trace.is_file():
+            raise BadInput(f"{trace}: no steps in lines of JSON (.jsonl), and no schedule of moves")
+        return conformance.conform(trace, screen=own, **place)
 
     return _report("conform", screen, judged)
 

@@ -199,6 +199,8 @@ def _outcome(source: Source, *, options: Options, html: Path | None) -> Outcome:
             from kraftcheck.checking.traces import judge_trace
 
             judged, notes = judge_trace(source.path, options, writer)
+        elif options.run is not None:
+            raise exits.BadInput("it is no trace: it has no runs to choose from")
         else:
             judged, notes = (judge_file(source.path, options, writer),), ()
     except HistoryError as error:

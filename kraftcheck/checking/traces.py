@@ -114,6 +114,8 @@ class _Whole:
     """
 
     runs: int = 0
+    """In which somebody asked anything; `silent`: in which nobody did."""
+    silent: int = 0
     operations: int = 0
     held: Level = Level.LINEARIZABLE
     """The weakest level of its logs, of which a run of a cluster has several."""
@@ -161,7 +163,8 @@ def _suspects(
     promises = promises_of(scenario, table)
     gaps = has_control_records(scenario)
     suspects: set[int] = set()
-    whole.runs += table.num_rows
+    silent = int(pc.sum(pc.equal(pc.list_value_length(table["history"]), 0)).as_py())
+    whole.runs, whole.silent = whole.runs + table.num_rows - silent, whole.silent + silent
     for history in partitions(table["history"]):
         try:
             batch = from_arrow(history)
@@ -234,6 +237,7 @@ def _summary(
         operations=whole.operations,
         runs=whole.runs,
         anomalies=tuple(whole.anomalies()),
+        note=_silent_words(whole.silent),
     )
 
 
@@ -280,10 +284,15 @@ def _judge_objects(
     notes = list[str]()
     if writer and left > 0:
         notes.append(f"{directory}: {left:,} more runs get no page")
-    if silent:
-        notes.append(f"{directory}: {silent:,} more runs have no history: no client was recorded")
-    judged = msgspec.structs.replace(whole, seconds=round(perf_counter() - begin, 4))
+    seconds = round(perf_counter() - begin, 4)
+    judged = msgspec.structs.replace(whole, note=_silent_words(silent), seconds=seconds)
     return (judged, *found), tuple(notes)
+
+
+def _silent_words(runs: int) -> str:
+    if not runs:
+        return ""
+    return f"{runs:,} more {'runs have' if runs > 1 else 'run has'} no history: nobody was recorded"
 
 
 def _recorded(directory: Path, wanted: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:

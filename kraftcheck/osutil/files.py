@@ -15,7 +15,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -112,7 +112,7 @@ def lines(file: BinaryIO, path: Path, most: int = LINE_MAX) -> Iterator[bytes]:
 def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
     """The whole file, or what was there before. durable: also if the machine goes down next.
 
-    Raises OSError, which names a file: where a disk is full, the system names none.
+    Raises OSError, which names this file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -123,10 +123,11 @@ def replace_file(path: Path, data: bytes, *, durable: bool = False) -> None:
                 os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename, error.filename2 = str(path), None
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def sources(folder: Path) -> list[Path]:

@@ -393,8 +393,7 @@ def test_runs_without_a_history_are_counted_apart(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["check", str(tmp_path / "runs"), "--json"])
     assert result.exit_code == 0
     found = json.loads(result.stdout.splitlines()[0])
-    assert f"{9 - found['runs']} more runs have no history" in result.stderr
-    assert 0 < found["runs"] < 9
+    assert found["runs"] == 8 and "1 more run has no history" in found["note"]
 
 
 def test_runs_that_break_the_level_get_lines_and_pages(tmp_path: Path) -> None:
@@ -514,6 +513,23 @@ def test_a_trace_is_converted_by_run(tmp_path: Path) -> None:
     assert "node-1 {" in Path(out).read_text("utf-8")
     refused = CliRunner().invoke(cli, arguments)
     assert refused.exit_code == 3 and "choose one with --run" in refused.stderr
+    nowhere = CliRunner().invoke(cli, [*arguments[:-1], str(tmp_path / "no" / "out"), "--run", "2"])
+    assert nowhere.exit_code == 3 and f"{tmp_path / 'no' / 'out'}: No such" in nowhere.stderr
+
+
+def test_a_run_whose_clients_see_no_log_is_converted_to_no_log(tmp_path: Path) -> None:
+    runs, out = str(tmp_path / "runs"), tmp_path / "out"
+    simulated = ("simulate", "--scenario", "transactions", "--runs", "1", "--out", runs)
+    assert CliRunner().invoke(cli, simulated).exit_code == 0
+    words = ("convert", runs, "--run", "0", "--to", "jepsen", "--out", str(out))
+    refused = CliRunner().invoke(cli, words)
+    assert refused.exit_code == 3 and "clients of transactions see no log" in refused.stderr
+    assert not out.exists()
+
+
+def test_a_run_is_chosen_of_a_trace_alone(tmp_path: Path) -> None:
+    refused = check(write(tmp_path, a=HOLDS) / "a", "--run", "3")
+    assert refused.exit_code == BAD_INPUT and "no trace" in refused.stderr
 
 
 def test_writes_that_nobody_reads_are_no_pass(tmp_path: Path) -> None:

@@ -218,6 +218,7 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     for folder, said in (
         (tmp_path, "the folder is not a trace"),
         (tmp_path / "nowhere", "nowhere' does not exist"),
+        (Path(__file__), "no steps in lines of JSON"),
     ):
         result = run("conform", folder)
         assert result.exit_code == 3 and said in result.stderr

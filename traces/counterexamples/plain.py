@@ -112,7 +112,10 @@ def constants_in(protocol: Protocol, cfg: str) -> Any:
                 text.replace("TRUE", "true").replace("FALSE", "false")
             )
         except msgspec.DecodeError:
-            raise ToolError(f"the cfg gives {name} a value that cannot be read: {text}") from None
+            said = (
+                f"the model has {name} = {texts[name]}; a counterexample of {protocol.name} becomes"
+            )
+            raise ToolError(f"{said} a schedule only where such values are numbers") from None
     try:
         return msgspec.convert(values, protocol.constants)
     except msgspec.ValidationError as error:
