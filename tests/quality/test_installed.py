@@ -99,7 +99,7 @@ def installation(
     shutil.copytree(repo_root / "examples", place / "examples")
     shutil.copytree(repo_root / "traces" / "samples", place / "samples")
     with tarfile.open(repo_root / "tests" / "kafka" / "disks" / "z140.tar.xz") as archive:
-        archive.extractall(place / "disk-of-z140", filter="data")
+        archive.extractall(place / "disk-of-z140")
     (place / "disk").symlink_to(place / "disk-of-z140" / "b1")
     paths = [prefix, *prefix.rglob("*")]
     for path in paths:

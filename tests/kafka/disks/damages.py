@@ -227,7 +227,7 @@ def extracted(version: str, folder: Path) -> Path:
     """The disks of a release, below a folder."""
     place = folder / version
     with tarfile.open(HERE / f"brokers-{version}.tar.xz") as archive:
-        archive.extractall(place, filter="data")
+        archive.extractall(place)
     return place
 
 
