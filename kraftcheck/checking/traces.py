@@ -15,7 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftcheck.checking.logs import judge_log, level_asked
-from kraftcheck.checking.objects import LINEARIZABLE, combined, one_line, refuse_level
+from kraftcheck.checking.objects import (
+    LINEARIZABLE,
+    NOTHING_SEEN,
+    combined,
+    one_line,
+    refuse_level,
+)
 from kraftcheck.checking.options import PAGES_MAX, Options, PageWriter, facts_of, given_words
 from kraftcheck.checking.terms import Terms, in_words
 from kraftcheck.exits import BadInput
@@ -28,6 +34,7 @@ from kraftcheck.traces.checkers.assessment import (
     assess,
     name_of,
 )
+from kraftcheck.traces.checkers.columns import DID
 from kraftcheck.traces.checkers.search import Limits
 from kraftcheck.traces.checkers.sequential import Model
 from kraftcheck.traces.checkers.verdict import HOLDS, INCONCLUSIVE, UNKNOWN, VIOLATED, Anomaly
@@ -116,6 +123,8 @@ class _Whole:
     runs: int = 0
     """In which somebody asked anything; `silent`: in which nobody did."""
     silent: int = 0
+    answered: bool = False
+    """Whether anybody was told anything."""
     operations: int = 0
     held: Level = Level.LINEARIZABLE
     """The weakest level of its logs, of which a run of a cluster has several."""
@@ -132,6 +141,8 @@ class _Whole:
         # A run in which nobody asked anything promises nothing.
         asked = batch.operations > 0
         self.operations += int(batch.operations.sum())
+        told = (batch.appends.outcome == DID).any() or (batch.reads.outcome == DID).any()
+        self.answered = self.answered or bool(told)
         self.exact = self.exact and bool(levels.exact[asked].all())
         held = int(levels.held[asked].min(initial=int(Level.LINEARIZABLE)))
         self.held = min(self.held, Level(held))
@@ -225,6 +236,8 @@ def _summary(
     reason = None
     if first is not None:
         reason = f"{len(bad):,} of {whole.runs:,} runs, the first of them {first.file}"
+    elif not whole.answered:
+        verdict, reason = UNKNOWN, NOTHING_SEEN
     return JudgedHistory(
         file=str(directory),
         format=trace.NAME,

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftcheck import conformance
-from kraftcheck.checking import command, judge
+from kraftcheck.checking import command, judge, traces
 from kraftcheck.checking.command import Outcome, Source
 from kraftcheck.checking.options import Options
 from kraftcheck.cli import cli
@@ -394,6 +394,12 @@ def test_runs_without_a_history_are_counted_apart(tmp_path: Path) -> None:
     assert result.exit_code == 0
     found = json.loads(result.stdout.splitlines()[0])
     assert found["runs"] == 8 and "1 more run has no history" in found["note"]
+
+
+def test_runs_of_which_nobody_was_told_are_no_pass() -> None:
+    for answered, verdict in ((False, "unknown"), (True, "holds")):
+        whole = traces._Whole(runs=1, operations=1, answered=answered)
+        assert traces._summary(GOLDEN, whole, [], None).verdict == verdict
 
 
 def test_runs_that_break_the_level_get_lines_and_pages(tmp_path: Path) -> None:
