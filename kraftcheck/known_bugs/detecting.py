@@ -10,8 +10,9 @@ verdict on one bug and one oracle is one of
     apart     a negative control: its own promise holds, Kafka's default promise does not
     unknown   nothing can be said, with the reason; above all, that the bug was never there
 
-Law of this file: "missed" is said only when the bug was there to be found. Runs in which what the
-bug replaces was never asked, or never answered otherwise than the correct rule, are unknown.
+Law of this file: "missed" and "clean" are said only when the bug was there to be found. The verdict
+is unknown if nothing ran, and if what the bug replaces was never asked in the runs, or always
+answered as the correct rule does.
 """
 
 from __future__ import annotations
@@ -139,9 +140,7 @@ def _by_tlc(entries: Sequence[Bug], options: RunOptions, asked: Asked, note: Tol
             verdict = APART
         note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=opinion.said, opinion=opinion))
     for bug in [] if asked.only_stored else sorted(expects.keys() - answered):
-        said = "no model is to show this bug"
-        verdict = UNKNOWN if expects[bug] else CLEAN
-        note(Detection(bug=bug, oracle="tlc", verdict=verdict, said=said))
+        note(_unknown(known_bug(bug), "tlc", "no model is to show this bug"))
 
 
 def _verdict(said: str, expects: bool) -> str:
@@ -168,10 +167,8 @@ def _in_runs(entry: Bug, oracle: Oracle, asked: Asked, stored: dict[str, Witness
         return _in_campaign(entry, oracle, asked, hunt)
     witness = stored.get(oracle)
     if witness is None:
-        if oracle in entry.detectors:
-            return _unknown(entry, oracle, "no run is stored: look for one with --runs")
-        said = "not expected, and no run is stored that shows it"
-        return Detection(bug=entry.id, oracle=oracle, verdict=CLEAN, said=said)
+        said = "no run is stored" if oracle in entry.detectors else "not expected; no run is stored"
+        return _unknown(entry, oracle, f"{said}: look for one with --runs")
     folder = asked.out / entry.id / oracle
     if witness.schedule:
         return _in_schedule(entry, oracle, folder, schedules.stored(witness.schedule))

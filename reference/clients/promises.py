@@ -381,7 +381,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "isolation=read_committed, and some producer is transactional",
         lambda c, _: _partition(c) and c.isolation == "read_committed" and c.transactions,
         "the visible end is the last stable offset, held back by any open transaction",
-        "P20, T5; KIP-98",
+        "P20, X17; KIP-98",
         level=Level.ORDERED_SEQUENTIAL,
         allows=_STALE,
     ),
@@ -392,7 +392,7 @@ TABLE: Final[tuple[Row, ...]] = (
             _partition(c) and c.isolation == "read_committed" and c.transactions and c.one_client
         ),
         "an open transaction of another producer hides its own record",
-        "P20, T5; KIP-98",
+        "P20, X17; KIP-98",
         level=Level.DURABLE_PREFIX,
         allows=_BACK,
     ),
@@ -411,7 +411,7 @@ TABLE: Final[tuple[Row, ...]] = (
         lambda c, _: _partition(c) and c.transactions and c.late_requests,
         "its end, marker or append may arrive during a later transaction of the same epoch, and "
         "count for that one; a new InitProducerId, or TV2, prevents it",
-        "T5; KIP-890",
+        "X13, X14; KIP-890",
         level=Level.DIVERGENT,
         durable=False,
         allows=(
@@ -438,7 +438,7 @@ TABLE: Final[tuple[Row, ...]] = (
         "always",
         lambda c, e: True,
         "an operation that appends several records is not isolated: others may write in between",
-        "T5; KIP-98 promises no isolation of writes",
+        "KIP-98 promises no isolation of writes",
         allows=("int-send-skip",),
     ),
     Row(

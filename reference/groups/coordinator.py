@@ -1,4 +1,4 @@
-"""What the coordinator of a group does with an input: the twin of GroupHandlers.tla (G1 to G21).
+"""What the coordinator of a group does with an input: the twin of GroupHandlers.tla (G2 to G21).
 
 Law of this file: a handler is a pure function of the row and the input. What a rule decides it asks
 the rules. Where the spec leaves the choice of a target, one is taken by the group epoch.

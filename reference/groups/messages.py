@@ -51,7 +51,7 @@ class Message(Input, frozen=True):
 
 
 class GroupHeartbeat(Message, frozen=True):
-    """G10, G23."""
+    """G23."""
 
     correlation: Rank
     epoch: int
@@ -409,7 +409,7 @@ class RestartAsClassic(Input, frozen=True):
 
 
 class ConsumerHeartbeat(Input, frozen=True):
-    """G10 to G18, G40, G46. It is answered, and the consumer does what it is told."""
+    """G11 to G18, G40, G46. It is answered, and the consumer does what it is told."""
 
     member: Node
 

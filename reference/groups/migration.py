@@ -322,7 +322,7 @@ class MigrationHandlers:
         return Outcome(replace(row, told=as_set((*row.told, n))))
 
     def _consumer_beats(self, row: GroupMigration, n: int) -> Outcome:
-        """G10 to G18."""
+        """G11 to G18."""
         client = self.client(row, n)
         group = self._upgraded(row) if row.type == "Classic" else row
         is_new = self.member(group, n).protocol != "Consumer"

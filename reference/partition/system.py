@@ -83,7 +83,7 @@ def listing_first(constants: PartitionConstants, broker: int) -> PartitionConsta
     """Give the same partition with its replicas listed anew, this one first.
 
     A reassignment to the same replicas in another order does so. (Kafka:
-    AlterPartitionReassignments moves no data then. Of C14 nothing else is here.)
+    AlterPartitionReassignments moves no data then. Of R1 to R5 nothing else is here.)
     """
     others = [n for n in constants.replicas if n != broker]
     return replace(constants, replicas=(broker, *others))

@@ -13,7 +13,7 @@ is a mistake of ours.
 The voters of `constants` are the set in force. Where it changes (reference/quorum/voters), each
 step is taken under the set that is in force at its node, which may be none of them.
 
-Not modelled here: snapshots (Q17-Q19), cluster ids and directory ids, version negotiation, clocks.
+Not modelled here: snapshots (V1 to V8), cluster ids and directory ids, version negotiation, clocks.
 Timers are inputs that may come at any time; timers.py says which are armed.
 """
 

@@ -1,6 +1,6 @@
 --------------------------- MODULE GroupHandlers ----------------------------
 (***************************************************************************)
-(* What the group coordinator does with an input (G1 to G21), for one       *)
+(* What the group coordinator does with an input (G2 to G21), for one       *)
 (* group.  Its row:                                                         *)
 (*                                                                          *)
 (*   leaderEpoch   of its partition                                         *)

@@ -218,7 +218,7 @@ Step_HandleRestartAsClassic(n, row, input) ==
 Dropped(row, k) ==
   Migrating([row EXCEPT !.clients[k].state = "Joining", !.clients[k].owned = {}])
 
-(* G10 to G18: of the consumer protocol.                                    *)
+(* G11 to G18: of the consumer protocol.                                    *)
 ConsumerBeats(row, k) ==
   LET client == row.clients[k]
       group == IF row.type = "Classic" THEN Upgraded(row) ELSE row
@@ -255,7 +255,7 @@ ClassicBeats(row, k) ==
 (* ACTION HandleConsumerHeartbeat                                           *)
 (* WHO    a member and the coordinator                                      *)
 (* WHAT   A heartbeat and its response in one step. A member of the consumer *)
-(*        protocol may upgrade the group, join, or reconcile (G10 to G18); a *)
+(*        protocol may upgrade the group, join, or reconcile (G11 to G18); a *)
 (*        classic one may have to join again, or is no member any more (G40, *)
 (*        G46).                                                             *)
 Step_HandleConsumerHeartbeat(n, row, input) ==

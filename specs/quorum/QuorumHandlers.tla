@@ -19,7 +19,7 @@
 (* is taken under the set that is in force at its node, which may be none   *)
 (* of them; so functions of nodes in a row may be of more nodes.            *)
 (*                                                                          *)
-(* Not modelled here: snapshots (Q17-Q19), cluster ids and directory ids,   *)
+(* Not modelled here: snapshots (V1 to V8), cluster ids and directory ids,  *)
 (* version negotiation, clocks.  Timers are inputs that may come at any     *)
 (* time.                                                                    *)
 (***************************************************************************)

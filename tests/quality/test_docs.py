@@ -226,3 +226,41 @@ def test_another_description_is_noticed() -> None:
     right = STATED[0]._replace(name="Single", sentence="No two.", misses="one.")
     wrong = right._replace(misses="none.")
     assert apart([right, wrong, right._replace(name="Other")], said) == ["Single"]
+
+
+RULE = r"[CGPQRTVX]\d{1,2}"
+"""A rule's id, but those of storage and shares, which have pages of their own."""
+
+
+def rules_named(said: str) -> set[str]:
+    """The ids that a text names; of `G23 to G27` both ends."""
+    return set(re.findall(rf"\b{RULE}\b(?!-)", said))
+
+
+def without_row(sources: Mapping[str, str], page: str) -> list[str]:
+    """Rules that prose names, which have no row in the page."""
+    rows = rules_named("\n".join(re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)))
+    return [
+        f"{name}: {rule}"
+        for name, text in sources.items()
+        for rule in sorted(rules_named("\n".join(said for _, said in tidy.prose(name, text))))
+        if rule not in rows
+    ]
+
+
+def test_every_rule_that_is_named_has_a_row() -> None:
+    names = [
+        name
+        for name in tidy.tracked_files(ROOT)
+        if name.startswith(("reference/", "specs/", "kraftcheck/kafka/serve/"))
+        and name.endswith((".py", ".tla"))
+    ]
+    sources = {name: (ROOT / name).read_text("utf-8") for name in names}
+    page = (ROOT / "docs/reference/protocol-rules.md").read_text("utf-8")
+    assert without_row(sources, page) == []
+
+
+def test_a_rule_without_a_row_is_noticed() -> None:
+    page = "| id | rule |\n|---|---|\n| G2, G3 | a rule |\n"
+    sources = {"a.py": '"""G2 to G4."""\n', "b.tla": "(* G3. *)"}
+    assert without_row(sources, page) == ["a.py: G4"]

@@ -447,7 +447,7 @@ class ClassicGroup:
         self._runtime.write(ClassicRecord(self.id, self.generation, *ours, members), told)
 
     def commit_error(self, body: Message) -> str:
-        """G31. Of who commits offsets, or fetches them."""
+        """Of who commits offsets, or fetches them (ClassicGroup.validateOffsetCommit)."""
         id, generation = body["member_id"], body["generation_id_or_member_epoch"]
         instance = body.get("group_instance_id")
         if generation < 0 and self.state == "Empty":

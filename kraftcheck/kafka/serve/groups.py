@@ -1,4 +1,4 @@
-"""Consumer groups: who coordinates them, and their requests (G1 to G8).
+"""Consumer groups: who coordinates them, and their requests (G2 to G8).
 
 The leader of `__consumer_offsets` coordinates every group, for as long as it takes itself for the
 leader. What it knows it has from that log; a coordinator that was replaced lives on until it hears

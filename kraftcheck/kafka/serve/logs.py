@@ -30,7 +30,7 @@ TOLD: Final = {
     "NOT_LEADER_OR_FOLLOWER": "NOT_COORDINATOR",
     "REQUEST_TIMED_OUT": "COORDINATOR_NOT_AVAILABLE",
 }
-"""What is told of what an append met (G4); COORDINATOR_NOT_AVAILABLE else."""
+"""What is told of what an append met; COORDINATOR_NOT_AVAILABLE else."""
 
 State = TypeVar("State")
 

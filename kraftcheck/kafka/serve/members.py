@@ -231,7 +231,7 @@ class ConsumerGroup:
             told.append({"topic_id": bytes.fromhex(id), **named, "partitions": indexes})
         return told
 
-    # --- Heartbeats: G10 to G21
+    # --- Heartbeats: G11 to G21
 
     def heartbeat(self, body: Message, client: str, promise: Promise) -> None:
         id, instance, epoch = body["member_id"], body["instance_id"], body["member_epoch"]
@@ -278,7 +278,7 @@ class ConsumerGroup:
         self._step(sent)
 
     def _form_error(self, body: Message) -> str:
-        """G10."""
+        """Whether a heartbeat says what it must (KIP-848)."""
         epoch = body["member_epoch"]
         joins = body["rebalance_timeout_ms"] > 0 and _says_topics(body)
         owns = any(each["partitions"] for each in body["topic_partitions"] or ())

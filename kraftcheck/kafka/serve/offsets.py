@@ -178,7 +178,7 @@ class Offsets:
         return "ILLEGAL_GENERATION" if error == "STALE_MEMBER_EPOCH" else error
 
     def _commit_error(self, request: Request) -> str:
-        """G30, G31."""
+        """G30; ClassicGroup and ConsumerGroup.validateOffsetCommit."""
         body = request.body
         error, coordinator = self._groups.coordinator_of(request.broker)
         if coordinator is None:

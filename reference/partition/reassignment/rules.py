@@ -196,7 +196,7 @@ class ReassignmentRules:
         """
         return new.leader != old.leader or not set(old.replicas) <= set(new.replicas)
 
-    # --- What a leader knows of fetches: C14, P9, R6 ---
+    # --- What a leader knows of fetches: P9, R6 ---
 
     def keeps_end_offsets(self, known: LeaderNotes, partition: MovingPartition) -> bool:
         """P9. Ends that a leader has noted count in the leader epoch in which they were fetched.

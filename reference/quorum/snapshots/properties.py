@@ -141,7 +141,7 @@ def controller_state_is_replay(after: Rows, committed: VotersLog) -> str | None:
 @_property("step")
 def loads_committed(before: Rows, after: Rows, committed: VotersLog) -> str | None:
     """Only a follower loads a snapshot, and its log is then the committed log up to the snapshot's
-    end (Q19, V8).
+    end (V7, V8).
 
     Misses: a node that needs a snapshot and never loads one.
     """

@@ -146,7 +146,7 @@ LeaderEpochBumped(old, new) ==
   new.leader # old.leader \/ ~(RangeOf(old.replicas) \subseteq RangeOf(new.replicas))
 
 -----------------------------------------------------------------------------
-(* A leader's notes of fetches (C14, P9, R6).                               *)
+(* A leader's notes of fetches (P9, R6).                                    *)
 
 (* P9.  Ends that a leader has noted count in the leader epoch in which     *)
 (* they were fetched.  A replica that left has begun one (R3), so what was  *)

@@ -101,7 +101,7 @@ ControllerStateIsReplay ==
 (* Safety of single steps.                                                  *)
 
 (* Only a follower loads a snapshot, and its log is then the committed log  *)
-(* up to the snapshot's end (Q19, V8). Misses: a node that needs a snapshot *)
+(* up to the snapshot's end (V7, V8). Misses: a node that needs a snapshot *)
 (* and never loads one.                                                     *)
 LoadsCommittedStep ==
   \A n \in Nodes :
