@@ -128,8 +128,21 @@ def begin_trace(directory: Path, campaign: Campaign) -> Manifest:
                 return fresh
             there = read_manifest(directory)
     if msgspec.structs.replace(there, parts=()) != fresh:
-        raise TraceError(f"{directory / MANIFEST}: holds another campaign; choose another folder")
+        differs = [
+            f"{name} {_told(was)} and not {_told(now)}"
+            for name in Campaign.__struct_fields__
+            for was, now in [(getattr(there.campaign, name), getattr(campaign, name))]
+            if was != now
+        ]
+        what = differs[0] if differs else "its version"
+        raise TraceError(
+            f"{directory / MANIFEST}: holds another campaign: {what}; choose another folder"
+        )
     return there
+
+
+def _told(value: object) -> str:
+    return msgspec.json.encode(value).decode() if isinstance(value, dict) else str(value or "none")
 
 
 def extend_trace(directory: Path, runs: int) -> Manifest:

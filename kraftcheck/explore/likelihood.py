@@ -265,7 +265,7 @@ def of_moves(
     moves, healed = [*played.moves], played.failure is None
     failure = _healed(played)
     if failure is None:
-        raise BadInput("the schedule violates no property: there is no failure to look back from")
+        raise BadInput("it violates no property, so there is nothing to look back from")
     source = MovesSource(replace_moves(script, moves), healed)
     points = _points(source, len(moves), futures, most, done)
     decided = ["" if not each.at else moves[each.at - 1] for each in points]
@@ -280,7 +280,7 @@ def of_run(source: RunSource, futures: int, done: Done = lambda *_: None) -> Cur
         raise BadInput(str(error)) from None
     failure = _failure_of(run.result)
     if not failure:
-        raise BadInput("the run does not fail: there is no failure to look back from")
+        raise BadInput("it does not fail, so there is nothing to look back from")
     points = _points(source, len(run.steps), futures, PREFIXES, done)
     last = [run.steps[each.at - 1] if each.at else None for each in points]
     decided = [
@@ -413,7 +413,10 @@ def show(path: Path, number: int | None, futures: int, page: Path | None, screen
 def _of_path(path: Path, number: int | None, futures: int, done: Done) -> tuple[Curve, Picture]:
     """The curve, and the run that it belongs to."""
     if (moves := schedule_of(path)) is not None:
-        curve = of_moves(load(moves).script, futures, done=done)
+        try:
+            curve = of_moves(load(moves).script, futures, done=done)
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from None
         return curve, drawn_schedule(moves)
     if not path.is_dir():
         raise BadInput(f"{path}: neither a schedule of moves nor the folder of a campaign")
@@ -425,7 +428,10 @@ def _of_path(path: Path, number: int | None, futures: int, done: Done) -> tuple[
     genome = genome_of(path, campaign, number)
     options = genome.options(campaign.options)
     source = RunSource(campaign.scenario, campaign.bug, genome, options)
-    curve = of_run(source, futures, done)
+    try:
+        curve = of_run(source, futures, done)
+    except BadInput as error:
+        raise BadInput(f"run {number} of {path}: {error}") from None
     return curve, picture(f"run {number} of {path}", source.whole()[0], {}, ())
 
 

@@ -51,9 +51,7 @@ COVERAGE_OPTION = click.option(
 @click.argument("file", metavar="[FILE]", type=FOLDER, required=False)
 @click.option(
     "--scenario",
-    help="quorum, partition, transactions, groups, commits, classic, voters, snapshots, "
-    "reassignment, hosting, compaction, shares, sessions, sharegroup, controllers or cluster; "
-    "not with FILE.",
+    help="As of `simulate`; not with FILE.",
 )
 @click.option("--runs", type=RUNS, help="Number of runs of each configuration.")
 @click.option("--seed", type=int, help="The campaign's seed; default: the file's, or 1.")

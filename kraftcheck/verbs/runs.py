@@ -29,9 +29,8 @@ from kraftcheck.verbs.options import (
 @click.command()
 @click.option(
     "--scenario",
-    help="quorum (default), partition, transactions, groups, commits, classic, voters, "
-    "snapshots, reassignment, hosting, compaction, shares, sessions, sharegroup, controllers "
-    "or cluster.",
+    help="The protocol, or cluster, or a coordinator's protocol with -on-cluster; default: "
+    "quorum. A wrong name lists all.",
 )
 @click.option("--runs", type=RUNS, required=True, help="Number of runs.")
 @SEED

@@ -151,12 +151,11 @@ class OptionSet(Generic[T]):
 
 def _allowed(of: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
     """What msgspec says of a value, and what it could be, if that is one of a few words."""
-    name = str(error).rpartition("$.")[2].rstrip("`")
-    words = get_args(get_type_hints(of).get(name))
-    listed = (
-        ", ".join(w or "''" for w in words) if words and all(type(w) is str for w in words) else ""
-    )
-    return f"{error}: {name} is one of {listed}" if listed else str(error)
+    said, _, place = str(error).replace("`", "").partition(" - at $.")
+    words = get_args(get_type_hints(of).get(place))
+    if words and all(type(w) is str for w in words):
+        return f"{place} is one of {', '.join(w or chr(39) * 2 for w in words)}"
+    return f"{place}: {said[0].lower()}{said[1:]}"
 
 
 def _wheel(palette: Palette) -> tuple[Any, ...]:

@@ -121,7 +121,7 @@ def test_a_violated_invariant_is_violated(
         (["--option", "state_machines=true"], "ask for those as well"),
         (["--bug", "Z110"], "scenario quorum never uses the rules of Z110; try --scenario voters"),
         (["--option", "loss=1001"], "loss is 1001, not from 0 to 1000"),
-        (["--option", "loss=much"], "Expected `int`, got `str`"),
+        (["--option", "loss=much"], "loss: expected int, got str"),
     ],
 )
 def test_bad_input_leaves_nothing(tmp_path: Path, arguments: list[str], complaint: str) -> None:
@@ -145,7 +145,7 @@ def test_runs_of_another_version_are_not_added_to(
 
 def test_another_campaign_is_refused(trace: Path) -> None:
     result = simulate(trace, "--bug", "Z01", "--seed", 2)
-    assert result.exit_code == 3 and "holds another campaign" in result.stderr
+    assert result.exit_code == 3 and "holds another campaign: seed 1 and not 2" in result.stderr
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:

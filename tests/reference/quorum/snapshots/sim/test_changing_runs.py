@@ -141,7 +141,7 @@ def test_of_two_voters_the_leader_is_not_removed(monkeypatch: pytest.MonkeyPatch
         ({"state_machines": True}, "ask for those as well"),
         ({"observers": 8}, "8 observers are more than 7"),
         ({"voter_changes": -1}, "voter_changes is -1"),
-        ({"snapshots": "many"}, "Expected `int`"),
+        ({"snapshots": "many"}, "snapshots: expected int"),
         ({"reassignments": 1}, "no option 'reassignments'"),
         ({"kraft_version": 0, "snapshots": 1}, "kraft_version and snapshots do not go together"),
         ({"kraft_version": 2}, "kraft_version is 2, not 0 or 1"),
