@@ -153,7 +153,6 @@ def test_every_palette_is_of_an_option() -> None:
         ({"min_insync_replicas": 4}, "INVALID_CONFIG: min.insync.replicas 4 is above"),
         ({"acks": "1", "idempotence": True}, "INVALID_CONFIG: idempotence needs acks=all"),
         ({"acks": "2"}, "option refused: acks is one of all, 1, 0"),
-        ({"acks": "2"}, "acks is one of all, 1, 0"),
         ({"replicas": 0}, "replicas is 0, not from 1"),
         ({"replicas": 8}, "8 replicas are more than 7"),
         ({"lossy": 1001}, "lossy is 1001, not from 0 to 1000"),
