@@ -218,6 +218,22 @@ def function(pairs: Mapping[Any, Value] | Iterable[tuple[Value, Value]]) -> Valu
     return Function(mapping)
 
 
+def renamed(value: Value, names: Mapping[str, Value]) -> Value:
+    """The value with other values in place of the model values of these names."""
+    match value:
+        case ModelValue():
+            return names.get(value.name, value)
+        case tuple():
+            return tuple([renamed(each, names) for each in value])
+        case frozenset():
+            return frozenset(renamed(each, names) for each in value)
+        case Record():
+            return Record({name: renamed(each, names) for name, each in value.items()})
+        case Function():
+            return function((renamed(k, names), renamed(each, names)) for k, each in value.items())
+    return value
+
+
 def render(value: Value) -> str:
     """The value as one line of TLA+ that SANY and TLC read back as the same value.
 

@@ -48,9 +48,9 @@ interned, so equality is identity of the parts). It has the state of each node, 
     hear     the first urgent message is heard
     lose     a message in flight is dropped, or an urgent one is not heard
 
-Messages that `World.in_order` names arrive once and in the order of their sending, per sender and
-receiver, and no move loses them; all others may arrive in any order. A message is lost on arrival
-if its receiver is not running, or if no node awaits it (`World.awaited`).
+Messages that `World.in_order` names arrive once and in the order of their sending, per sender,
+receiver and connection, and no move loses them; all others may arrive in any order. A message is
+lost on arrival if its receiver is not running, or if no node awaits it (`World.awaited`).
 
 **Steps are looked up.** A node's step depends only on its row and the input, so each step is
 computed once (reference/sim/memo.py). `apply` has three parts: `step`, `arrive` and `after`.
@@ -296,13 +296,13 @@ class System:
         ]
 
     def first_of_channel(self, among: Sequence[Message], place: int) -> int:
-        """Return the place of the next message from the same sender to the same receiver."""
+        """Return the place of the next message of the same channel."""
         node, known = among[place]
-        ends = known.value.source, node
+        channel = known.value.source, node, self.in_order(known.value)
         return next(
             at
             for at, (to, each) in enumerate(among)
-            if (each.value.source, to) == ends and self.in_order(each.value)
+            if (each.value.source, to, self.in_order(each.value)) == channel
         )
 
     def comes(self, rows: Mapping[int, Any], node: int, input: Any) -> bool:

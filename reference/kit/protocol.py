@@ -350,9 +350,10 @@ class World:
     """What clients see."""
     at_once: Callable[[Any], bool] = lambda message: False
     """Whether a message is heard in the step that sends it, or never."""
-    in_order: Callable[[Any], bool] = lambda message: False
-    """Whether a message arrives once, and after all of these that its sender had sent to the same
-    node. Others are lost, doubled and overtaken."""
+    in_order: Callable[[Any], int] = lambda message: False
+    """The connection on which a message arrives once, and after all that its sender had sent to the
+    same node on it: any number but 0, or True if they have one. Messages of none are lost, doubled
+    and overtaken."""
     has_read: Callable[[Any], int | None] = lambda row: None
     """The offset in the shared log up to which the node of this row has read; None: it reads none.
     """

@@ -126,6 +126,23 @@ def test_a_counterexample_of_groups_becomes_a_schedule(
     assert call("replay", path).exit_code == (1 if violates else 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "violates"),
+    [
+        ("Z463", "AnswersFromCommitted"),  # Messages to a controller arrive once and in order.
+        ("Z440", "SessionIsOfConnection"),  # In order of a connection only.
+        ("Z451", "InitializedIsStored"),  # The model forgets what was heard.
+    ],
+)
+def test_a_model_value_is_the_node_of_its_number(name: str, violates: str, tmp_path: Path) -> None:
+    """Models of protocols without a reading of their own, with `c1` or `m1` for node 1."""
+    path = tmp_path / "found.moves"
+    told = shrunk(name, path)
+    assert told["reached"] == told["states"] and told["violates"] == violates
+    assert told["refused"]["lines"] and told["correct_violates"] == ""
+    assert call("replay", path).exit_code == 1
+
+
 def test_where_no_move_leads_the_way_ends(tmp_path: Path) -> None:
     path = broken(tmp_path, "Z104", "endOffset |-> 0", "endOffset |-> 5")
     result = call("shrink", path, "--model", "Z104", "--out", tmp_path / "a", "--quiet")

@@ -20,6 +20,7 @@ from tla_utils.values import (
     parse,
     parse_prefix,
     parse_state,
+    renamed,
     render,
 )
 
@@ -197,6 +198,13 @@ def test_each_value_has_one_python_form() -> None:
             Function(sequence_or_record)
     with pytest.raises(ValueError):
         Record()
+
+
+def test_model_values_are_renamed_wherever_they_are() -> None:
+    n1, n2 = ModelValue("n1"), ModelValue("n2")
+    value = Record(of=function({n1: frozenset({n2}), n2: (n1, "n1")}), other=ModelValue("x"))
+    expected = Record(of=(frozenset({2}), (1, "n1")), other=ModelValue("x"))
+    assert renamed(value, {"n1": 1, "n2": 2}) == expected
 
 
 @pytest.mark.parametrize("wrong", [2**31, -(2**31), "bell \a"])

@@ -165,7 +165,11 @@ def refusal(script: Script) -> Refusal | None:
             make(with_bug, words)
         except Failure:
             broken = True
-        if not make(correct, words):
+        try:
+            there = make(correct, words)
+        except Failure as failure:
+            return Refusal(number, words, [f"the correct reference violates {failure.name}, too"])
+        if not there:
             return Refusal(number, words, ["there is no such move in the correct reference"])
         lines = list(_differences(with_bug.named_rows(), correct.named_rows()))
         if lines or broken:

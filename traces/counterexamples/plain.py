@@ -2,10 +2,12 @@
 
 TLC shows states. The variables of the model that hold rows are found in its first state: a record
 that is the first row of one node, or a function of nodes to first rows; or the protocol has a
-reading of its own (readings.py). From each state every move of the system is tried: each input of a
-node's own, and the delivery of any message that was sent, each with what is heard at once. The move
-after which all rows, and the network if there is a variable of that name, are those of TLC's next
-state is taken.
+reading of its own (readings.py). A model value that ends with a number, as `n2`, is that number.
+
+From each state every move of the system is tried: each input of a node's own, and the delivery of
+any message that was sent, each with what is heard at once. The move after which all rows are those
+of TLC's next state is taken. A model may forget messages: if it has a variable `network`, what is
+in it must have been sent.
 
 What comes out is a script of moves (reference/steered/scripts.py), which `replay` makes again.
 
@@ -14,7 +16,9 @@ Law of this file: nothing is guessed: a state that no move leads to ends the way
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -34,9 +38,11 @@ from kraftcheck.traces.steps.translation import Abstraction, constant_name
 from tla_utils import ToolError, Value
 from tla_utils.output import State as Shown
 from tla_utils.settings import constants_of
-from tla_utils.values import Function
+from tla_utils.values import Function, renamed
 
 NETWORK: Final = "network"
+NAMED: Final = re.compile(r"\b[a-z]+([0-9]+)\b")
+"""A model value that stands for a number."""
 
 Seen: TypeAlias = tuple[Mapping[int, Value | None], Value | None]
 """Of each node its row; and the messages that were sent, if that is shown."""
@@ -106,7 +112,7 @@ def constants_in(protocol: Protocol, cfg: str) -> Any:
         name = constant_name(field)
         if name not in texts:
             raise ToolError(f"the cfg does not say {name}")
-        text = texts[name].replace("{", "[").replace("}", "]")
+        text = NAMED.sub(r"\1", texts[name]).replace("{", "[").replace("}", "]")
         try:
             values[field] = msgspec.json.decode(
                 text.replace("TRUE", "true").replace("FALSE", "false")
@@ -128,8 +134,14 @@ def follow(protocol: Protocol, cfg: str, states: Sequence[Shown], bug: str | Non
     Raises ToolError: the constants cannot be read, or no variable holds the nodes' rows.
     """
     reading = reading_of(protocol.name)
-    constants = reading.constants(constants_of(cfg)) if reading else constants_in(protocol, cfg)
-    return _follow(protocol, constants, bug, reading, states)
+    if reading is not None:
+        return _follow(protocol, reading.constants(constants_of(cfg)), bug, reading, states)
+    numbers: dict[str, Value] = {name[0]: int(name[1]) for name in NAMED.finditer(cfg)}
+    shown = [
+        replace(state, values={name: renamed(v, numbers) for name, v in state.values.items()})
+        for state in states
+    ]
+    return _follow(protocol, constants_in(protocol, cfg), bug, None, shown)
 
 
 def follow_graph(protocol: Protocol, constants: Any, states: Sequence[Shown]) -> Way:
@@ -219,8 +231,7 @@ class _Following:
                 now = self._system.rows(place.at)
                 own = {n: self._own(self._form.row(now[n])) for n in rows}
                 known: Any = place.sent if network is None else network
-                # A model that is read may forget messages.
-                if own == rows and (known <= place.sent if self._reading else known == place.sent):
+                if own == rows and known <= place.sent:
                     return place
         return None
 
@@ -231,7 +242,9 @@ class _Following:
         """
         system, at = self._system, place.at
         moves = [Move("take", *own) for own in system.own(at, system.rows(at))]
-        moves += [Move("again", *message) for message in dict.fromkeys(system.deliverable(at))]
+        for node, input in dict.fromkeys(system.deliverable(at)):
+            once = system.in_order(input.value)
+            moves.append(Move("deliver" if once else "again", node, input))
         moves += [Move("late again", *message) for message in dict.fromkeys(at.held)]
         for move in moves:
             effect = system.apply(at, move)
@@ -294,7 +307,7 @@ def _make(run: ScriptedRun, made: _PathMove, later: Sequence[_PathMove]) -> None
     input = run.known(input.value)
     if kind == "take":
         run.act(node, input, made.lost)
-    elif kind == "again":
+    elif kind in ("deliver", "again"):
         run.deliver(node, input, again and run.may_repeat(input))
     else:
         run.deliver_held(node, input, again)

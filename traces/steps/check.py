@@ -422,14 +422,14 @@ def _channels_in_order(part: Part) -> Iterator[Wrong]:
     """Messages that keep their order come in that of their sending, each once."""
     for run, code in enumerate(part.run_constants.tolist()):
         worlds = [protocol_of(each).world for each in components_of(part.constants[code])]
-        tests = [None if world is None else world.in_order for world in worlds]
-        if any(_orders(part, test) for test in tests if test is not None):
-            turn = _of_channels(part, [test or (lambda message: False) for test in tests])
+        of = [(lambda message: 0) if world is None else world.in_order for world in worlds]
+        if any(_orders(part, each) for each in of):
+            turn = _of_channels(part, of)
             yield from _first(part, run, turn, "which is not the next on its way, or came already")
 
 
-def _orders(part: Part, test: Callable[[Any], bool]) -> bool:
-    return any(test(each) for each in part.inputs if hasattr(each, "destination"))
+def _orders(part: Part, of: Callable[[Any], int]) -> bool:
+    return any(of(each) for each in part.inputs if hasattr(each, "destination"))
 
 
 def _first(part: Part, run: int, turn: _Turn, why: str) -> Iterator[Wrong]:
@@ -470,16 +470,16 @@ def _of_joins(part: Part, composition: Composition) -> _Turn:
     return _Turn(due, comes)
 
 
-def _of_channels(part: Part, tests: list[Callable[[Any], bool]]) -> _Turn:
+def _of_channels(part: Part, of: list[Callable[[Any], int]]) -> _Turn:
     def due(component: int, step: int) -> Iterator[tuple[Hashable, Any]]:
         for message in part.messages(part.sent[step]):
-            if tests[component](message):
-                yield (component, message.source, message.destination), message
+            if connection := of[component](message):
+                yield (component, message.source, message.destination, connection), message
 
     def comes(component: int, step: int) -> Hashable | None:
         input = part.inputs[part.input[step]]
-        if hasattr(input, "destination") and tests[component](input):
-            return component, input.source, input.destination
+        if hasattr(input, "destination") and (connection := of[component](input)):
+            return component, input.source, input.destination, connection
         return None
 
     return _Turn(due, comes)

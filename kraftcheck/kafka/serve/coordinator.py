@@ -147,7 +147,8 @@ class Transaction:
     ) -> None:
         """Version 1: a client; 2: a partition's leader, when it has the first batch.
 
-        One after the other, where Kafka's leaders ask for several at once (AddPartitionsToTxnManager).
+        One after the other, where Kafka's leaders ask for several at once
+        (AddPartitionsToTxnManager).
         """
         client = NODE if version == 1 else NO_CLIENT
         m = AddPartitions(NODE, COORDINATOR, client, self._number(key), epoch, 0)

@@ -98,7 +98,7 @@ SESSIONS: Final = Protocol(
         local=_local,
         properties=PROPERTIES,
         moves=(200, 400),
-        in_order=lambda message: not isinstance(message, ConnectionClosed),
+        in_order=lambda m: 0 if isinstance(m, ConnectionClosed) else m.connection,
         disturbances={
             AcquisitionLockTimeout: (20, 100, 300),
             SessionsLost: (0, 10, 40),

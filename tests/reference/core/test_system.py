@@ -21,6 +21,8 @@ from kraftcheck.reference.protocols import PROTOCOLS
 from kraftcheck.reference.quorum import system
 from kraftcheck.reference.quorum.protocol import QUORUM
 from kraftcheck.reference.quorum.types import Constants
+from kraftcheck.reference.shares.sessions.messages import ConnectionLost, PollSession
+from kraftcheck.reference.shares.sessions.protocol import SESSIONS
 from kraftcheck.reference.sim.choices import SeededChooser
 from kraftcheck.reference.sim.recorder import Recorder
 
@@ -161,3 +163,17 @@ def test_a_judge_gives_the_verdicts_of_the_properties(bug: str | None) -> None:
 def test_a_judge_that_overlooks_a_violation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "check_step", lambda *given: None)
     assert runs("Z07", True) != runs("Z07", False)
+
+
+# --- Messages in their order
+
+
+def test_a_message_waits_for_those_of_its_connection_only() -> None:
+    run = ScriptedRun(SESSIONS, options_of(SESSIONS).off, None)
+    for input in (PollSession(), ConnectionLost(), PollSession()):
+        assert run.act(1, run.known(input))
+    first, closed, second = run.at.mail
+    assert [each.value.connection for _, each in (first, second)] == [1, 2]
+    assert run.mail() == [first, closed, second]
+    again = run.at._replace(mail=(*run.at.mail, second, first))
+    assert run.system.deliverable(again) == [first, closed, second]
