@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from kraftcheck.known_bugs.entries import manifest_of
 from kraftcheck.reference.bugs.catalog import CATALOG, OF_STORAGE
 from kraftcheck.specs import SPECS
 from tests.specs.answers import answer
-from tla_utils import check_models, read_manifest
+from tla_utils import Model, ModuleText, RunOptions, TlcJob, check_models, read_manifest
 from tla_utils.manifest import lint
+from tla_utils.models import job_of, overlays_of
 
 _NAMED = re.compile(r"^(\w+) ==", re.MULTILINE)
 # In the modules of properties: what is a part of a property, and not one.
@@ -181,6 +183,37 @@ def test_tlc_finds_what_the_manifest_says(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("tla_utils.models.run_tlc", answer)
     (result,) = check_models(MANIFEST, MANIFEST.select([name]))
     assert result.matches, result.reason
+
+
+def control_of(model: Model) -> TlcJob:
+    """The search for what a bug violates, without the bug, as deep as the counterexample is."""
+    bugs = "\n".join(overlays_of(MANIFEST, model).values())
+    kept = [
+        each
+        for each in model.config.substituted
+        if not re.search(rf"^{each[2]}\b", bugs, re.MULTILINE)
+    ]
+    assert len(kept) < len(model.config.substituted)
+    constraints = [*model.config.constraints, "WithinLength"]
+    config = replace(model.config, substituted=kept, constraints=constraints)
+    control = replace(model, config=config, workers=1)
+    extended = ", ".join([model.module, *model.overlays, "TLC"])
+    within = f'WithinLength == TLCGet("level") < {model.length}'
+    text = f"---- MODULE Control ----\nEXTENDS {extended}\n{within}\n====\n"
+    return replace(job_of(MANIFEST, control, RunOptions()), module=ModuleText("Control", text))
+
+
+BUGS = [
+    each.name for each in MANIFEST.models.values() if each.length and overlays_of(MANIFEST, each)
+]
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("name", BUGS)
+def test_without_its_bug_a_model_violates_nothing_so_soon(name: str) -> None:
+    """What is violated all the same shows no bug."""
+    result = answer(control_of(MANIFEST.models[name]))
+    assert result.verdict == "holds", f"{result.property} is violated without the bug"
 
 
 def test_another_spec_has_to_be_searched_again(tmp_path: Path) -> None:
