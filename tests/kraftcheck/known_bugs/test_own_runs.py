@@ -187,7 +187,7 @@ def test_every_stored_schedule_is_played_whatever_bug_it_was_made_for(tmp_path: 
 def test_no_schedule_is_left_out() -> None:
     of = [
         name
-        for machine in ("quorum", "partition", "groups")
+        for machine in ("quorum", "partition", "groups", "transactions")
         for name, _ in schedules.every(machine)
     ]
     assert sorted(of) == sorted(path.name for path in schedules.FOLDER.glob("*.moves"))
