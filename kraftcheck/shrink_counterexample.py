@@ -17,7 +17,7 @@ from kraftcheck.known_bugs import violations
 from kraftcheck.known_bugs.entries import manifest_of, models_of
 from kraftcheck.osutil.commands import command
 from kraftcheck.osutil.files import read_text
-from kraftcheck.reference.bugs.catalog import UnknownBug, replayable
+from kraftcheck.reference.bugs.catalog import UnknownBug, bugs_of, replayable
 from kraftcheck.reference.kit.protocol import Protocol
 from kraftcheck.reference.protocols import PROTOCOLS, folder_of, is_preset, parts_of
 from kraftcheck.reference.steered.failures import REJECTED
@@ -124,19 +124,22 @@ def _broken(manifest: Manifest, model: Model, result: TlcResult) -> list[tuple[s
 def _protocol(asked: Asked) -> tuple[Protocol | None, Manifest]:
     """Whose model it is, if it is one of others; and the models."""
     if asked.bug is not None:
-        [own] = parts_of(replayable(asked.bug).protocol)
-        return (own if own.by_chance else None), manifest_of(own.name)
+        entry = replayable(asked.bug)
+        for own in parts_of(entry.protocol):
+            return (own if own.by_chance else None), manifest_of(own.name)
+        raise BadInput(f"{entry.id} is a bug of {entry.protocol}, of which no schedule can be made")
     for own in PROTOCOLS:
         if not own.by_chance:
             continue
         manifest = manifest_of(own.name)
         found = manifest.models.get(asked.model or "")
         # The models of the kit's own lie together, each in the folder of its protocol; those of a
-        # preset have its module in place.
+        # preset have its bug, or its module in place.
         if found and (
             own.modules
             or (Path(found.folder) == folder_of(own.name) and not is_preset(own))
             or {*found.overlays} & {kind.module for kind in own.kinds}
+            or (is_preset(own) and found.bug in {each.id for each in bugs_of(own.name)})
         ):
             return own, manifest
     return None, manifest_of()

@@ -237,6 +237,8 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         ((tmp_path / "no.out", "--model", "Z34"), "not the output of TLC"),
         ((tmp_path / "binary.out", "--model", "Z34"), "not the output of TLC"),
         ((tmp_path / "empty.out", "--model", "Z34"), "no counterexample"),
+        (("--bug", "Z306"), "is a bug of storage"),
+        (("--bug", "Z110"), "only if the model begins as the reference does"),
         (("--model", "quorum-vote"), "holds: it has no counterexample"),
         ((HERE / "Z01.out", "--model", "Z34"), "which model Z34 does not"),
         ((other, "--model", "Z34"), "of no model of this kit"),

@@ -213,7 +213,8 @@ class _Following:
                     found[node] = name, False
         if left := [node for node in self._first if node not in found]:
             raise ToolError(
-                f"no variable of TLC's first state holds the first row of node {left[0]}"
+                f"no variable of TLC's first state holds the first row of node {left[0]}: a "
+                "counterexample becomes a schedule only if the model begins as the reference does"
             )
         return found
 
