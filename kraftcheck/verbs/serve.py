@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kraftcheck.screen import Screen
 from kraftcheck.verbs.options import BUG, FOLDER, SEED, THERE, judged, shown
@@ -31,6 +32,7 @@ def _options_of(context: click.Context, _: click.Parameter, path: Path | None) -
     return found.plan
 
 
+_OF_REPLAY = ("tape", "shrink", "out", "judge", "as_json", "quiet", "junit", "github")
 _NOT_OF_SCENARIOS = ("scenario", "tape", "shrink", "until_eof", "as_json", "quiet")
 
 
@@ -132,12 +134,22 @@ def serve(
 
     if shrink and tape is None:
         raise click.UsageError("--shrink is for --replay")
+    if tape is not None:
+        _refuse_other_options(click.get_current_context())
     if tape is not None and shrink:
         return work.shrink(tape, out=out, screen=screen)
     if tape is not None:
         return work.replay(tape, out=out, judge=judge, screen=screen)
     options["users"] = _named(options["users"], options["super_users"])
     return work.serve(out=out, judge=judge, screen=screen, **options)
+
+
+def _refuse_other_options(context: click.Context) -> None:
+    """A recording says itself what was served."""
+    for each in context.command.params:
+        given = each.name and context.get_parameter_source(each.name) != ParameterSource.DEFAULT
+        if given and each.name not in _OF_REPLAY:
+            raise click.UsageError(f"{each.opts[0]} is not for --replay: the recording says it")
 
 
 def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -160,7 +172,7 @@ def _named(users: tuple[str, ...], super_users: tuple[str, ...]) -> tuple[tuple[
 def ctl(port: int, do: str, said: tuple[str, ...], screen: Screen) -> int:
     """Send a command to a served cluster.
 
-    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, heal, stale, fresh, expire,
+    COMMAND: describe, create, kill, restart, stop, pause, resume, cut, join, stale, fresh, expire,
     move, elect, reset, fire, step, deny, allow, end, quit (docs/serve.md).
 
     \b

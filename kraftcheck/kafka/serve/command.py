@@ -11,7 +11,7 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -79,11 +79,11 @@ def serve(
         front = Front(setup, folder, say, moves, tls, data)
         protocol = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
         serving = _serve(front, protocol, admin_port, until_eof, screen)
-        found = _with_room(lambda: asyncio.run(serving))
+        *earlier, found = _with_room(lambda: asyncio.run(serving))
         # Loops leave the default behind, which would not end a JVM that we start.
         for number, handler in zip(numbers, handlers, strict=True):
             signal.signal(number, handler)
-        return _tell(found, folder, judge, screen)
+        return _tell(found, folder, judge, screen, earlier)
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _tls(certificate: Path) -> ssl.SSLContext:
 
 async def _serve(
     front: Front, protocol: str, admin_port: int, until_eof: bool, screen: Screen
-) -> ServedVerdict:
+) -> list[ServedVerdict]:
     try:
         await front.start(admin_port)
         loop = asyncio.get_running_loop()
@@ -144,8 +144,11 @@ async def _serve(
         _announce(front, screen, protocol)
         with screen.waiting():
             await front.stopped.wait()
+        if front.failed:
+            raise BadInput(f"{front.failed}; the recording ends there: {front.tape}")
         screen.note("ended: what it did, and what clients saw, is judged")
-        return front.end()
+        front.end()
+        return front.ended
     finally:
         front.close()
 
@@ -205,7 +208,14 @@ def shrink(tape: Path, *, out: Path | None, screen: Screen) -> int:
     return exits.VIOLATED
 
 
-def _tell(found: ServedVerdict, folder: Path, judge: int, screen: Screen) -> int:
+def _tell(
+    found: ServedVerdict,
+    folder: Path,
+    judge: int,
+    screen: Screen,
+    earlier: Sequence[ServedVerdict] = (),
+) -> int:
+    """earlier: of the clusters that `ctl end` ended."""
     steps: Conformed | None = None
     if judge:
         from kraftcheck.traces.jobs.conform import ConformOptions
@@ -219,21 +229,27 @@ def _tell(found: ServedVerdict, folder: Path, judge: int, screen: Screen) -> int
             meter.update(0, "the tape is played for them, and TLC judges them")
             steps = conformed(Path(found.tape), place, judge, ConformOptions(), meter.update)
             meter.update(found.steps)
-    codes = [exits.code_of(found.verdict), *([exits.code_of(steps.verdict)] if steps else [])]
+    codes = [exits.code_of(each.verdict) for each in (*earlier, found, *([steps] if steps else []))]
     verdict = exits.VERDICTS[exits.worst(codes)]
-    reasons = [*found.reasons, *(steps.reasons if steps else [])]
+    reasons = [f"{each.tape}: {reason}" for each in earlier for reason in each.reasons]
+    reasons += [*found.reasons, *(steps.reasons if steps else [])]
+    told = f"{found.steps:,} played"
+    # Whoever looks at invariants stops where one is violated; TLC is given the whole tape.
+    told += ", up to the violation" if found.verdict == exits.VERDICTS[exits.VIOLATED] else ""
+    told += f"; TLC judged {steps.judged:,}" if steps else "; TLC was not asked (--judge 0)"
     screen.facts(
         [
             ("verdict", verdict),
             ("answers", f"{found.answers:,} to {found.arrivals:,} arrivals, equal when replayed"),
             *([("invented", f"{found.invented:,} answers")] if found.invented else []),
-            # Whoever looks at invariants stops where one is violated; TLC is given the whole tape.
-            ("steps", f"{found.steps:,} played; TLC judged {steps.judged if steps else 0:,}"),
+            ("steps", told),
             *[("", reason) for reason in reasons],
             ("again", found.command),
         ]
     )
     document = msgspec.to_builtins(found)
+    if earlier:
+        document["earlier"] = msgspec.to_builtins(earlier)
     if steps is not None:
         document["conform"] = msgspec.to_builtins(steps)
     screen.document(document | {"verdict": verdict, "reasons": reasons})

@@ -24,7 +24,7 @@ from kraftcheck.exits import BadInput
 from kraftcheck.kafka.serve import judging
 from kraftcheck.kafka.serve.clock import Clock
 from kraftcheck.kafka.serve.core import FRAME_MAX
-from kraftcheck.kafka.serve.keeping import Data
+from kraftcheck.kafka.serve.keeping import Data, locked
 from kraftcheck.kafka.serve.plans import Plan
 from kraftcheck.kafka.serve.tape import Taped
 from kraftcheck.kafka.serve.world import Setup
@@ -49,7 +49,7 @@ _SIZE: Final = struct.Struct(">i")
 STEP_MAX_MS: Final = 3_600_000
 MADE_STEP_MS: Final = 1000
 """Where time goes on by command, a topic that is made has so much, for its leaders to be known."""
-_AT_THE_END: Final = "heal is for the end"
+_AT_THE_END: Final = "heal is a part of `end`; `join broker=N` ends what `cut` began"
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -144,6 +144,7 @@ class Front:
         self.stopped: asyncio.Event = asyncio.Event()
         self._plan = plan
         self._tls = tls
+        self._lock = None if data is None else locked(data)
         self._data = None if data is None else Data(data)
         self._setup = setup
         self._servers: list[asyncio.Server] = []
@@ -156,6 +157,10 @@ class Front:
         """For whichever connection is read next, which copies it at once."""
         self._timer: asyncio.TimerHandle | None = None
         self.admin_port = 0
+        self.ended: list[judging.ServedVerdict] = []
+        """Of each cluster that has ended, in order."""
+        self.failed = ""
+        """Why nothing can be written any more."""
 
     async def start(self, admin_port: int = 0) -> None:
         """Listens. Raises BadInput: a port is taken, or the plan means nothing."""
@@ -218,7 +223,9 @@ class Front:
         self._buffered = 0
         self._flush()
         self._file.close()
-        return judging.judged(self.tape)
+        found = judging.judged(self.tape)
+        self.ended.append(found)
+        return found
 
     def _flush(self) -> None:
         self._taped.flush()
@@ -336,6 +343,13 @@ class Front:
     # --- Time
 
     def _tick(self) -> None:
+        try:
+            self._tick_on()
+        except OSError as error:
+            self.failed = f"{error.filename or self.folder}: {error.strerror}"
+            self.stopped.set()
+
+    def _tick_on(self) -> None:
         self._taped.core.advance(self._clock.now())
         self.run(*self._leave())
         self._flush()

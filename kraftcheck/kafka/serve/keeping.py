@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from pathlib import Path
 from typing import Final
@@ -15,6 +17,26 @@ from kraftcheck.kafka.serve.world import ServedWorld
 STEP_US: Final = 100_000
 STEPS_MAX: Final = 2000
 """So long a cluster gets to elect leaders, and followers to fetch what was restored."""
+
+
+def locked(folder: Path) -> int:
+    """Lock the folder, which is made; the lock is held as long as the descriptor is open.
+
+    Raises BadInput: another process keeps its logs there, or it is no folder that can be used.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileExistsError:
+        raise BadInput(f"{folder} is no folder") from None
+    except OSError as error:
+        raise BadInput(f"{folder}: {error.strerror}") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise BadInput(f"{folder}: another served cluster keeps its logs here") from None
+    return lock
 
 
 class Data:

@@ -132,10 +132,10 @@ def entries(path: Path) -> Iterator[Setup | Entry]:
     with open_file(path) as file:
         begins = file.read(len(MAGIC))
         if begins != MAGIC:
-            what, name = "no tape", MAGIC.decode().strip()
             if begins.startswith(MAGIC[:-2]):
                 what = "a tape of another version: play it with the kit that wrote it"
-            raise BadInput(f"{path}: {what}; this one writes and plays `{name}`")
+                raise BadInput(f"{path}: {what}; this one plays `{MAGIC.decode().strip()}`")
+            raise BadInput(f"{path}: no tape: `kraftcheck serve` writes them, and says where")
         kind: Any = Setup
         while len(head := file.read(_LENGTH.size)) == _LENGTH.size:
             size = _LENGTH.unpack(head)[0]

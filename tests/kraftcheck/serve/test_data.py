@@ -22,7 +22,7 @@ from kraftcheck.kafka.serve.clock import Clock
 from kraftcheck.kafka.serve.codec import Message
 from kraftcheck.kafka.serve.directories import Directories, of_broker
 from kraftcheck.kafka.serve.judging import judged
-from kraftcheck.kafka.serve.keeping import Data
+from kraftcheck.kafka.serve.keeping import Data, locked
 from kraftcheck.kafka.serve.real_files import RealFiles
 from kraftcheck.kafka.serve.tape import Taped, replayed
 from kraftcheck.kafka.serve.world import Setup
@@ -77,6 +77,14 @@ def test_a_cluster_begins_with_what_another_has_acknowledged(tmp_path: Path) -> 
     assert (following["error_code"], following["base_offset"]) == (NONE, 10)
     played = replayed(wire.tape(tmp_path / "tape"))
     assert played.difference is None and not played.violated
+
+
+def test_nobody_else_begins_from_a_folder_that_is_served(tmp_path: Path) -> None:
+    lock = locked(tmp_path / "data")
+    with pytest.raises(BadInput, match="another served cluster keeps its logs here"):
+        locked(tmp_path / "data")
+    os.close(lock)
+    os.close(locked(tmp_path / "data"))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -270,7 +278,7 @@ def test_what_is_no_data_of_this_cluster_is_refused(tmp_path: Path) -> None:
         "5 brokers": "has the logs of 3 brokers; start it with --brokers 3",
         "foreign": "has files in it, and no cluster.json",
         "damaged": "cluster.json",
-        "a-file": "a-file/cluster.json: Not a directory\n",
+        "a-file": "a-file is no folder\n",
     }
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "x").touch()

@@ -8,7 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from kraftcheck.cli import cli
+from kraftcheck.kafka.serve import command
 from kraftcheck.kafka.serve.admin import Process
+from kraftcheck.kafka.serve.judging import ServedVerdict
+from kraftcheck.screen import Screen
 
 MOVE = "[[move]]\ndo = 'kill'\nbroker = 1\n"
 TOPIC = "[[topic]]\nname = 't'\n"
@@ -57,7 +60,7 @@ def test_scenarios_that_mean_nothing(text: str, why: str, tmp_path: Path) -> Non
         (MOVE + "times = 0\nwhen = { nth = 1 }", "nth and times count from 1"),
         (MOVE + "when = { at = -1.5 }", "at -1.5: seconds since the cluster began"),
         ("[[move]]\nbroker = 1", "no command None"),
-        ("[[move]]\ndo = 'heal'", "heal is for the end"),
+        ("[[move]]\ndo = 'heal'", "heal is a part of `end`"),
         (TOPIC + "partitions = 'many'\n" + MOVE, "create: partitions = 'many' is no number"),
         (TOPIC + "configs = 3\n" + MOVE, "create: configs = 3 are no names with values"),
         (TOPIC + "assignments = 3\n" + MOVE, "create: assignments = 3 are no lists of brokers"),
@@ -73,7 +76,7 @@ def test_plans_that_mean_nothing(text: str, why: str, tmp_path: Path) -> None:
     ("data", "why"),
     [
         (b"kraftcheck tape 1\n", "a tape of another version: play it with the kit that wrote it"),
-        (b"", "no tape; this one writes and plays `kraftcheck tape 5`"),
+        (b"", "no tape: `kraftcheck serve` writes them"),
         (b"kraftcheck tape 5\n", "an empty tape"),
         (b"kraftcheck tape 5\n\xff\xff\xff\xff", "an entry of 4294967295 bytes"),
         (b"kraftcheck tape 5\n\x00\x00\x00\x01\x01", "Expected `object`"),
@@ -111,3 +114,24 @@ def test_a_scenario_is_served(tmp_path: Path) -> None:
             assert cluster.end().verdict == "holds"
     finally:
         process.close()
+
+
+@pytest.mark.parametrize("option", [("--bug", "Z58"), ("--port", "9"), ("--log",)])
+def test_a_recording_says_itself_what_was_served(option: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "tape"
+    path.write_bytes(b"")
+    done = CliRunner().invoke(cli, ["serve", "--replay", str(path), *option])
+    assert done.exit_code == 3
+    assert f"{option[0]} is not for --replay" in done.output
+
+
+def test_what_an_earlier_cluster_violated_is_not_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`ctl end` ends one, and the process goes on with the next."""
+    holds = ServedVerdict("holds", [], "tape-2", 0, 0, 0, 0, "")
+    broken = ServedVerdict("violated", ["NoDuplicate is violated"], "tape-1", 9, 9, 9, 0, "")
+    screen = Screen(json=False, quiet=True)
+    assert command._tell(holds, tmp_path, 0, screen) == 0
+    assert command._tell(holds, tmp_path, 0, screen, [broken]) == 1
+    assert "tape-1: NoDuplicate is violated" in capsys.readouterr().out
