@@ -45,6 +45,8 @@ def interceptor(out: Path, library: Path | None, screen: Screen) -> int:
     """Build the jar of the interceptors. library: the plugin for this librdkafka instead."""
     from kraftcheck.kafka.live import interceptor as work
 
+    if not out.parent.is_dir():
+        raise BadInput(f"{out.parent}: no such folder")
     if library is not None:
         plugin = out / work.PLUGIN if out.is_dir() else out
         work.build_plugin(library, plugin)

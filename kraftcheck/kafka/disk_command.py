@@ -154,7 +154,8 @@ def _directory(folder: Path) -> Directory:
         return Directory([place], named)
     found = directory.read(folder)
     if not found.places:
-        raise BadInput(f"{folder} is not a log directory of Kafka: it has no folder TOPIC-NUMBER")
+        lacks = "no folder TOPIC-NUMBER" if name is None else "neither a segment nor a partition"
+        raise BadInput(f"{folder} is not a log directory of Kafka: it has {lacks}")
     return found
 
 

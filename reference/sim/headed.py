@@ -61,7 +61,8 @@ class Form(NamedTuple):
             line = lines[number - 2].strip() if number - 2 < len(lines) else ""
             name, _, value = line.partition(" ")
             if name != key or not value.strip():
-                raise ValueError(f"line {number}: {line!r:.60} is not `{key} …`")
+                there = f"{line!r:.60} is not" if line else "the head ends before"
+                raise ValueError(f"line {number}: {there} `{key} …`")
             said[key] = value.strip()
         if self.known and said[self.first] not in self.known:
             there = f"there is no {self.first} {said[self.first]!r:.40}"

@@ -211,6 +211,8 @@ def by_chance(
     use_jar(jar)
     protocol = component.protocol
     profile = kafka.allowed(*component.names)
+    # Before Kafka's jars are fetched.
+    _setting(component, nodes, seed, given)
     tried(lambda: class_path(kafka.version, kafka.jars, protocol.name))
     place = artifacts.claim(out)
     begin = monotonic()

@@ -87,5 +87,5 @@ def test_what_is_no_schedule_is_refused(changed: tuple[str, str], said: str) -> 
 
 def test_a_schedule_that_is_cut_off_is_refused() -> None:
     head = "\n".join(write(A_SCHEDULE).splitlines()[:3])
-    with pytest.raises(ValueError, match=r"line 4: '' is not `violates …`"):
+    with pytest.raises(ValueError, match=r"line 4: the head ends before `violates …`"):
         read(head)
