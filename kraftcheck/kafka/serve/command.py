@@ -229,7 +229,8 @@ def _tell(
             meter.update(0, "the tape is played for them, and TLC judges them")
             steps = conformed(Path(found.tape), place, judge, ConformOptions(), meter.update)
             meter.update(found.steps)
-    codes = [exits.code_of(each.verdict) for each in (*earlier, found, *([steps] if steps else []))]
+    codes = [exits.code_of(each.verdict) for each in (*earlier, found)]
+    codes += [exits.code_of(steps.verdict)] if steps else []
     verdict = exits.VERDICTS[exits.worst(codes)]
     reasons = [f"{each.tape}: {reason}" for each in earlier for reason in each.reasons]
     reasons += [*found.reasons, *(steps.reasons if steps else [])]
