@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import importlib
 import json
 import os
@@ -866,3 +867,20 @@ def test_time_by_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_command_is_told_so(line: bytes, tmp_path: Path) -> None:
     served = front.Front(Setup(seed=1, ports=(0,)), tmp_path, print)
     assert served._command(line)["error"]
+
+
+def test_a_clock_that_cannot_write_its_tape_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "tape-1")
+
+    async def served() -> front.Front:
+        found = front.Front(Setup(seed=1, ports=(0,)), tmp_path, print)
+        await found.start()
+        monkeypatch.setattr(found, "_flush", full)
+        await found.stopped.wait()
+        found.close()
+        return found
+
+    assert asyncio.run(served()).failed == "tape-1: No space left on device"
