@@ -437,9 +437,9 @@ WITNESSES: dict[str, tuple[PartitionConstants, Script]] = {
     "Z308": (PAIR, z308),
 }
 
-# Not shown so: Z24 needs a loss against which nothing is promised; Z45 and Z46 break no invariant
-# in runs known to us, though their steps are rejected; Z22 and Z194 need two controllers; Z309
-# and Z310 are of a producer with several partitions; the others are matters of progress.
+# Not shown so: Z24 is Z23 in other circumstances; Z45 and Z46 break no invariant in runs known to
+# us, though their steps are rejected; Z22 and Z194 need two controllers; Z309 and Z310 are of a
+# producer with several partitions; the others are matters of progress.
 WITHOUT = (
     *("Z22", "Z24", "Z32", "Z36", "Z45", "Z46", "Z51", "Z52", "Z59", "Z155", "Z194"),
     *("Z309", "Z310"),
