@@ -47,7 +47,7 @@ def run(*words: str) -> Result:
         (("shrink", Z67, "--out", str(ROOT / "docs")), "docs: it is a folder: name a file"),
         (("cover", "partition-isr", "quorum-handover"), "graphs of several protocols: name those"),
         (("bugs", "classic", "--out", "out"), "classic; a witness has quorum, partition"),
-        (("bugs", "transactions", "--out", "out"), "no schedule of a transactions is stored"),
+        (("bugs", "shares", "--out", "out"), "no schedule of a shares is stored"),
         (("cover", "quorum-nothing"), "there is no graph 'quorum-nothing'"),
         (("cover",), "no graph: name one, or a --tier"),
         (

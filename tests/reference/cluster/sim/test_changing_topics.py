@@ -212,7 +212,7 @@ def test_a_run_is_told_with_what_changes() -> None:
         ({"second_rack": [0, 1, 2], "brokers": 3}, "second_rack has not some"),
         ({"second_rack": [7], "brokers": 3}, "second_rack has not some"),
         ({"unregistrations": -1}, "unregistrations is -1"),
-        ({"topic_changes": "many"}, "Expected `int`"),
+        ({"topic_changes": "many"}, "topic_changes: expected int"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], why: str) -> None:

@@ -174,7 +174,7 @@ def test_a_run_is_told_with_its_lists() -> None:
     [
         ({"reassignments": 2, "brokers": 3, "replicas": 3}, "ask for brokers=4"),
         ({"reassignments": -1}, "reassignments is -1"),
-        ({"reassignments": "many"}, "Expected `int`"),
+        ({"reassignments": "many"}, "reassignments: expected int"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], why: str) -> None:
